@@ -1,0 +1,242 @@
+//! The dialects: which keys and tool names each tool's files use, as data.
+//!
+//! One file a dialect. Behaviour that differs is a field of [`Table`], never an `if` on the dialect.
+
+mod claude;
+mod codex;
+mod copilot;
+mod crush;
+mod cursor;
+mod factory;
+mod gemini;
+mod jarvis;
+mod nanoclaw;
+mod netclaw;
+mod opencode;
+mod posse;
+mod qwen;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::field::Field;
+
+/// One tool's way to write a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each variant is the tool of that name")]
+pub enum Dialect {
+    Posse,
+    Claude,
+    OpenCode,
+    Gemini,
+    Qwen,
+    Cursor,
+    Copilot,
+    Factory,
+    Codex,
+    Netclaw,
+    NanoClaw,
+    Jarvis,
+    Crush,
+}
+
+/// Where an agent's name comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// The key `name`, which must be there.
+    Key,
+    /// The key `name`, else the file's stem.
+    KeyOrStem,
+    /// The folder the file is in; a different key `name` is a warning.
+    Folder,
+}
+
+/// What one dialect's files look like.
+#[derive(Debug)]
+pub struct Table {
+    /// Where the name comes from.
+    pub identity: Identity,
+    /// True when the tool itself refuses a file without a description.
+    pub description_required: bool,
+    /// Its keys, as its documentation spells them.
+    pub keys: &'static [(&'static str, Field)],
+    /// Keys that only this dialect uses.
+    pub signature: &'static [&'static str],
+    /// Its tool names and the canonical tools each stands for.
+    pub tools: &'static [(&'static str, &'static [&'static str])],
+    /// Its tools that have no counterpart here.
+    pub foreign_tools: &'static [&'static str],
+}
+
+impl Dialect {
+    /// Every dialect, in the order that decides between equals.
+    pub const ALL: &[Dialect] = &[
+        Dialect::Posse,
+        Dialect::Claude,
+        Dialect::OpenCode,
+        Dialect::Gemini,
+        Dialect::Qwen,
+        Dialect::Cursor,
+        Dialect::Copilot,
+        Dialect::Factory,
+        Dialect::Codex,
+        Dialect::Netclaw,
+        Dialect::NanoClaw,
+        Dialect::Jarvis,
+        Dialect::Crush,
+    ];
+
+    /// The name in text, JSON and flags.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Dialect::Posse => "posse",
+            Dialect::Claude => "claude",
+            Dialect::OpenCode => "opencode",
+            Dialect::Gemini => "gemini",
+            Dialect::Qwen => "qwen",
+            Dialect::Cursor => "cursor",
+            Dialect::Copilot => "copilot",
+            Dialect::Factory => "factory",
+            Dialect::Codex => "codex",
+            Dialect::Netclaw => "netclaw",
+            Dialect::NanoClaw => "nanoclaw",
+            Dialect::Jarvis => "jarvis",
+            Dialect::Crush => "crush",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn parse(name: &str) -> Option<Dialect> {
+        Dialect::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
+    }
+
+    /// What its files look like.
+    pub fn table(self) -> &'static Table {
+        match self {
+            Dialect::Posse => &posse::TABLE,
+            Dialect::Claude => &claude::TABLE,
+            Dialect::OpenCode => &opencode::TABLE,
+            Dialect::Gemini => &gemini::TABLE,
+            Dialect::Qwen => &qwen::TABLE,
+            Dialect::Cursor => &cursor::TABLE,
+            Dialect::Copilot => &copilot::TABLE,
+            Dialect::Factory => &factory::TABLE,
+            Dialect::Codex => &codex::TABLE,
+            Dialect::Netclaw => &netclaw::TABLE,
+            Dialect::NanoClaw => &nanoclaw::TABLE,
+            Dialect::Jarvis => &jarvis::TABLE,
+            Dialect::Crush => &crush::TABLE,
+        }
+    }
+
+    /// What a key means in this dialect; keys of other dialects mean what they mean there.
+    pub fn field(self, key: &str) -> Option<Field> {
+        self.own_field(key).or_else(|| known_field(key))
+    }
+
+    /// What a key means if it is one of this dialect's own.
+    pub fn own_field(self, key: &str) -> Option<Field> {
+        let wanted = squashed(key);
+        OWN_FIELDS.get(&(self, wanted.as_str().into())).copied()
+    }
+
+    /// The dialect that the keys of a file belong to, judged by keys that only one dialect uses.
+    pub fn guess<'a>(keys: impl Iterator<Item = &'a str> + Clone) -> Option<Dialect> {
+        let hits = |dialect: Dialect| {
+            let signature = dialect.table().signature;
+            keys.clone().filter(|key| signature.contains(key)).count()
+        };
+        let counted = Dialect::ALL.iter().map(|dialect| (hits(*dialect), *dialect));
+        counted
+            .filter(|(count, _)| *count > 0)
+            .max_by_key(|(count, dialect)| (*count, std::cmp::Reverse(*dialect)))
+            .map(|(_, dialect)| dialect)
+    }
+}
+
+/// What a key means in any dialect, the first in the order of [`Dialect::ALL`] deciding.
+pub fn known_field(key: &str) -> Option<Field> {
+    FIELDS.get(squashed(key).as_str()).copied()
+}
+
+/// The keys a person may have meant, for suggestions: Posse's own and the dialect's.
+pub fn key_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    let own = dialect.table().keys.iter();
+    Dialect::Posse.table().keys.iter().chain(own).map(|(name, _)| *name)
+}
+
+/// `maxTurns`, `max_turns` and `Max-Turns` are one key.
+pub fn squashed(key: &str) -> String {
+    key.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
+}
+
+static OWN_FIELDS: LazyLock<HashMap<(Dialect, Box<str>), Field>> = LazyLock::new(|| {
+    let all = Dialect::ALL
+        .iter()
+        .flat_map(|dialect| dialect.table().keys.iter().map(|(key, field)| (*dialect, *key, *field)));
+    let mut map = HashMap::new();
+    for (dialect, key, field) in all {
+        map.entry((dialect, squashed(key).into_boxed_str())).or_insert(field);
+    }
+    map
+});
+
+static FIELDS: LazyLock<HashMap<String, Field>> = LazyLock::new(|| {
+    let mut map = HashMap::new();
+    for (key, field) in Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys) {
+        map.entry(squashed(key)).or_insert(*field);
+    }
+    map
+});
+
+#[cfg(test)]
+mod tests {
+    use super::{Dialect, Field, known_field};
+
+    #[test]
+    fn spellings_of_one_key_are_one_key() {
+        for key in ["maxTurns", "max_turns", "max-turns", "MAX_TURNS"] {
+            assert_eq!(known_field(key), Some(Field::MaxTurns), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_key_means_what_its_own_dialect_says() {
+        assert_eq!(Dialect::OpenCode.field("permission"), Some(Field::OrderedPermissions));
+        assert_eq!(
+            Dialect::Claude.field("timeout_ms"),
+            Some(Field::Timeout(crate::definition::field::Unit::Milliseconds))
+        );
+    }
+
+    #[test]
+    fn keys_give_a_dialect_away() {
+        assert_eq!(Dialect::guess(["mode", "permission"].into_iter()), Some(Dialect::OpenCode));
+        assert_eq!(Dialect::guess(["name", "description"].into_iter()), None);
+    }
+
+    #[test]
+    fn every_signature_is_a_key_of_its_dialect_and_of_no_other() {
+        for dialect in Dialect::ALL {
+            for key in dialect.table().signature {
+                let owners: Vec<_> = Dialect::ALL
+                    .iter()
+                    .filter(|other| other.table().keys.iter().any(|(k, _)| k == key))
+                    .collect();
+                assert_eq!(owners, [dialect], "{key}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_maps_to_canonical_tools() {
+        for dialect in Dialect::ALL {
+            for (name, canonical) in dialect.table().tools {
+                assert!(!canonical.is_empty(), "{name}");
+                for tool in *canonical {
+                    assert!(crate::definition::tool::CANONICAL.contains(tool), "{name} {tool}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The places agents are kept, as data, and what a path says about the file at its end.
+
+use super::dialect::Dialect;
+use super::read::{Clues, PlaceKind};
+
+/// One directory convention.
+#[derive(Debug)]
+pub struct Family {
+    /// The directory below a project's directory.
+    pub project: &'static str,
+    /// The same below the home directory; `None` where the tool has no such place.
+    pub home: Option<&'static str>,
+    /// The same below the configuration directory.
+    pub config: Option<&'static str>,
+    /// The dialect of the files in it.
+    pub dialect: Dialect,
+    /// Which files in it are read.
+    pub layout: Layout,
+}
+
+/// Which files of a family's directory are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// Files with one of the extensions, in the directory and below it.
+    Tree(&'static [&'static str]),
+    /// Files with one of the extensions, in the directory itself.
+    Flat(&'static [&'static str]),
+    /// `agent.md` in each folder of the directory, but for `main`.
+    Folders,
+    /// The family is one file.
+    OneFile,
+}
+
+const MD: &[&str] = &["md"];
+
+const fn family(project: &'static str, dialect: Dialect, layout: Layout) -> Family {
+    Family { project, home: Some(project), config: None, dialect, layout }
+}
+
+/// Every family, in order of precedence within one directory.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        home: None,
+        config: Some("posse/agents"),
+        ..family(".posse/agents", Dialect::Posse, Layout::Tree(MD))
+    },
+    family(".agents/agents", Dialect::Posse, Layout::Tree(MD)),
+    family(".claude/agents", Dialect::Claude, Layout::Tree(MD)),
+    Family {
+        config: Some("opencode/agent"),
+        ..family(".opencode/agent", Dialect::OpenCode, Layout::Tree(MD))
+    },
+    Family {
+        config: Some("opencode/agents"),
+        ..family(".opencode/agents", Dialect::OpenCode, Layout::Tree(MD))
+    },
+    Family { config: Some("crush/agents"), ..family(".crush/agents", Dialect::Crush, Layout::Flat(MD)) },
+    family(".gemini/agents", Dialect::Gemini, Layout::Flat(MD)),
+    family(".qwen/agents", Dialect::Qwen, Layout::Tree(MD)),
+    family(".cursor/agents", Dialect::Cursor, Layout::Flat(MD)),
+    Family { home: None, ..family(".github/agents", Dialect::Copilot, Layout::Flat(MD)) },
+    family(".factory/droids", Dialect::Factory, Layout::Flat(MD)),
+    family(".codex/agents", Dialect::Codex, Layout::Tree(&["toml"])),
+    family(".netclaw/agents", Dialect::Netclaw, Layout::Flat(&["md", "json"])),
+    Family { home: None, ..family("agents", Dialect::Jarvis, Layout::Folders) },
+    Family { home: None, ..family("agents.json", Dialect::NanoClaw, Layout::OneFile) },
+    Family { home: None, ..family("../global/agents.json", Dialect::NanoClaw, Layout::OneFile) },
+];
+
+/// Chat modes lie where no tool looks for agents any more, but are still what they are.
+const CHAT_MODES: Family =
+    Family { home: None, ..family(".github/chatmodes", Dialect::Copilot, Layout::Flat(MD)) };
+
+/// What the path of a file says about it, whoever found it.
+pub fn clues(path: &str) -> Clues {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let (file, folders) = parts.split_last().map_or(("", &[][..]), |(file, folders)| (*file, folders));
+    let folder = folders.last().map(|folder| (*folder).to_owned());
+    let stem = stem(file);
+    if is_never(file) {
+        return Clues { dialect: None, place: PlaceKind::Never, stem, folder };
+    }
+    if file == "agents.json" {
+        return Clues { dialect: Some(Dialect::NanoClaw), place: PlaceKind::Elsewhere, stem, folder };
+    }
+    let families =
+        FAMILIES.iter().chain(std::iter::once(&CHAT_MODES)).filter(|family| family.layout != Layout::OneFile);
+    for family in families {
+        let Some(below) = below_family(family, folders) else { continue };
+        if family.layout == Layout::Folders && (file != "agent.md" || below.len() != 1) {
+            continue;
+        }
+        return in_family(family, file, below, folder);
+    }
+    let dialect = (file.ends_with(".agent.md") || file.ends_with(".chatmode.md")).then_some(Dialect::Copilot);
+    let place = if dialect.is_some() { PlaceKind::Family } else { kind_of(folders) };
+    Clues { dialect, place, stem, folder }
+}
+
+/// The directory of the family that a path goes through, for telling which files are read together.
+pub fn directory_of(path: &str) -> Option<&str> {
+    let families = FAMILIES.iter().chain(std::iter::once(&CHAT_MODES));
+    let ends = families
+        .filter(|family| matches!(family.layout, Layout::Tree(_) | Layout::Flat(_)))
+        .filter_map(|family| {
+            let inner = format!("/{}/", family.project);
+            let at =
+                if path.starts_with(&inner[1..]) { Some(0) } else { path.rfind(&inner).map(|at| at + 1) };
+            at.map(|at| at + family.project.len())
+        });
+    ends.max().map(|end| &path[..end])
+}
+
+/// The clues of a file that was found `below` the directory of a family.
+pub fn in_family(family: &Family, file: &str, below: &[&str], folder: Option<String>) -> Clues {
+    let mut stem = stem(file);
+    if family.dialect == Dialect::OpenCode && !below.is_empty() {
+        stem = format!("{}/{stem}", below.join("/"));
+    }
+    let template = family.dialect == Dialect::Gemini && file.starts_with('_');
+    let place = if is_never(file) || template { PlaceKind::Never } else { PlaceKind::Family };
+    Clues { dialect: Some(family.dialect), place, stem, folder }
+}
+
+/// The folders between a family's directory and the file, if the path goes through one.
+fn below_family<'a>(family: &Family, folders: &'a [&'a str]) -> Option<&'a [&'a str]> {
+    let ends = |directory: &str| {
+        let wanted: Vec<&str> = directory.split('/').collect();
+        let at = folders.windows(wanted.len()).rposition(|window| window == wanted)?;
+        Some(&folders[at + wanted.len()..])
+    };
+    ends(family.project).or_else(|| family.config.and_then(|config| ends(&format!(".config/{config}"))))
+}
+
+fn stem(file: &str) -> String {
+    [".agent.md", ".chatmode.md", ".md", ".toml", ".json"]
+        .iter()
+        .find_map(|ending| file.strip_suffix(ending))
+        .filter(|stem| !stem.is_empty())
+        .unwrap_or(file)
+        .to_owned()
+}
+
+/// True for a file name that other conventions have taken.
+fn is_never(file: &str) -> bool {
+    file.eq_ignore_ascii_case("skill.md")
+        || file.ends_with(".prompt.md")
+        || file.ends_with(".instructions.md")
+}
+
+/// What the nearest telling folder says.
+fn kind_of(folders: &[&str]) -> PlaceKind {
+    let telling = folders.iter().rev().find_map(|folder| match folder.to_lowercase().as_str() {
+        "agents" | "agent" | "subagents" | "droids" | "chatmodes" => Some(PlaceKind::Likely),
+        "skills" | "commands" | "prompts" | "instructions" | "rules" => Some(PlaceKind::Never),
+        _ => None,
+    });
+    telling.unwrap_or(PlaceKind::Elsewhere)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clues;
+
+    fn check(path: &str, expected: &str) {
+        let clues = clues(path);
+        let dialect = clues.dialect.map_or("-", |dialect| dialect.as_str());
+        assert_eq!(format!("{dialect} {:?} {}", clues.place, clues.stem), expected, "{path}");
+    }
+
+    #[test]
+    fn a_family_gives_the_dialect() {
+        check("/p/.claude/agents/team/a.md", "claude Family a");
+        check("x/.opencode/agent/review/security.md", "opencode Family review/security");
+        check(".github/agents/planner.agent.md", "copilot Family planner");
+        check(".codex/agents/a.toml", "codex Family a");
+        check("agents/web/agent.md", "jarvis Family agent");
+        check("/home/u/.config/crush/agents/a.md", "crush Family a");
+        check(".github/chatmodes/plan.chatmode.md", "copilot Family plan");
+    }
+
+    #[test]
+    fn other_places_say_how_likely_an_agent_is() {
+        check("plugins/x/agents/a.md", "- Likely a");
+        check("docs/a.md", "- Elsewhere a");
+        check("skills/x/SKILL.md", "- Never SKILL");
+        check("skills/x/references/a.md", "- Never a");
+        check("skills/x/agents/a.md", "- Likely a");
+        check(".claude/commands/a.md", "- Never a");
+        check("library/x.agent.md", "copilot Family x");
+    }
+}

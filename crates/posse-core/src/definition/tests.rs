@@ -1,0 +1,1 @@
+//! Whole definitions of every dialect.

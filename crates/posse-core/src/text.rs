@@ -1,0 +1,95 @@
+//! Small questions about words: which known word was meant, is anything in them invisible.
+
+/// The known word closest to `written`, if one is close enough to be a typing mistake.
+pub fn closest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = written.to_lowercase();
+    let distance_max = match wanted.chars().count() {
+        0..=2 => return None,
+        3..=4 => 1,
+        5..=8 => 2,
+        _ => 3,
+    };
+    known
+        .into_iter()
+        .map(|word| (strsim::damerau_levenshtein(&wanted, &word.to_lowercase()), word))
+        .filter(|(distance, _)| *distance <= distance_max)
+        .min_by_key(|(distance, word)| (*distance, word.len()))
+        .map(|(_, word)| word)
+}
+
+/// The first character that is not shown on a screen, or that changes the direction of text.
+pub fn first_hidden_character(text: &str) -> Option<(usize, char)> {
+    if text.is_ascii() {
+        return None;
+    }
+    let mut previous = '\0';
+    for (at, character) in text.char_indices() {
+        // Joiners and variation selectors are part of emoji and of several scripts.
+        let joins = matches!(character, '\u{200c}' | '\u{200d}') && !previous.is_ascii();
+        if is_hidden(character) && !joins {
+            return Some((at, character));
+        }
+        previous = character;
+    }
+    None
+}
+
+/// Escapes what a terminal would not show or would act on, so that a name cannot lie.
+pub fn visible(text: &str) -> String {
+    text.chars()
+        .map(|character| match character {
+            '\n' => '\n'.to_string(),
+            '\t' => '\t'.to_string(),
+            c if c.is_control() || is_hidden(c) => format!("\\u{{{:x}}}", c as u32),
+            c => c.to_string(),
+        })
+        .collect()
+}
+
+fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Shortens `text` to one line of at most `characters_max`, marking what was cut.
+pub fn one_line(text: &str, characters_max: usize) -> String {
+    let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if words.chars().count() <= characters_max {
+        return words;
+    }
+    let mut cut: String = words.chars().take(characters_max.saturating_sub(1)).collect();
+    cut.truncate(cut.trim_end().len());
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{closest, first_hidden_character, one_line, visible};
+
+    #[test]
+    fn a_typing_mistake_finds_its_word() {
+        assert_eq!(closest("Grpe", ["Read", "Grep", "Glob"]), Some("Grep"));
+        assert_eq!(closest("descripton", ["description", "delegates"]), Some("description"));
+    }
+
+    #[test]
+    fn a_different_word_finds_nothing() {
+        assert_eq!(closest("deploy", ["Read", "Grep", "Glob"]), None);
+        assert_eq!(closest("ls", ["LSP"]), None);
+    }
+
+    #[test]
+    fn a_bidirectional_override_is_hidden_and_an_emoji_is_not() {
+        assert_eq!(first_hidden_character("a\u{202e}b"), Some((1, '\u{202e}')));
+        assert_eq!(first_hidden_character("👩\u{200d}💻 ok"), None);
+        assert_eq!(visible("a\u{202e}b\u{1b}"), "a\\u{202e}b\\u{1b}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_with_a_marker() {
+        assert_eq!(one_line("one  two\nthree", 20), "one two three");
+        assert_eq!(one_line("one two three", 8), "one two…");
+    }
+}

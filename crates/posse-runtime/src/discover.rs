@@ -1,0 +1,381 @@
+//! Files on disk to a registry: which places are read, in which order, and what of them is trusted.
+
+mod pair;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use posse_core::definition::family::{FAMILIES, Family, Layout, clues, directory_of, in_family};
+use posse_core::definition::read::{Clues, File, PlaceKind, Reading, read};
+use posse_core::definition::{Dialect, Scope};
+use posse_core::diagnostic::{Code, Diagnostic};
+use posse_core::registry::{Duplicates, Found, Rank, Registry};
+
+use crate::builtin::BUILTINS;
+use crate::config::Config;
+use crate::file::read_regular;
+use crate::places::Places;
+use crate::trust::{Item, Trust};
+use crate::walk::{Depth, Walker};
+
+/// What discovery goes by.
+#[derive(Debug)]
+pub struct Discovery<'a> {
+    /// Where to look.
+    pub places: &'a Places,
+    /// What the configuration says about reading.
+    pub config: &'a Config,
+    /// What of a project may be used.
+    pub trust: &'a Trust,
+    /// Definitions given on the command line, and what to call their source.
+    pub cli: Option<(String, Vec<u8>)>,
+}
+
+/// A registry, and what a project in it asks a person to trust.
+#[derive(Debug)]
+pub struct Discovered {
+    /// Every definition that can be named.
+    pub registry: Registry,
+    /// What of the project needs trust, trusted or not.
+    pub items: Vec<Item>,
+    /// How many definitions each place gave, in the order read.
+    pub counts: Vec<(Scope, String, usize)>,
+}
+
+/// Reads every place.
+pub fn discover(discovery: &Discovery<'_>) -> Discovered {
+    let mut reader = Reader {
+        discovery,
+        walker: Walker::default(),
+        found: Vec::new(),
+        items: Vec::new(),
+        counts: Vec::new(),
+    };
+    reader.read_all();
+    let Reader { walker, found, items, counts, .. } = reader;
+    let mut registry = Registry::collect(found, discovery.config.duplicates());
+    registry.problems.extend(walker.problems);
+    Discovered { registry, items, counts }
+}
+
+/// Definitions read from files that a person named.
+#[derive(Debug)]
+pub struct Checked {
+    /// What was read, each directory family by itself.
+    pub registry: Registry,
+    /// How many files were looked into.
+    pub files: usize,
+}
+
+/// Reads files and whole directories, wherever they are.
+pub fn read_paths(paths: &[PathBuf]) -> Checked {
+    let mut walker = Walker::skipping(&[".git", "node_modules", "target"]);
+    let mut found = Vec::new();
+    let mut directories: HashMap<String, usize> = HashMap::new();
+    let mut files = 0;
+    for path in paths {
+        let candidates = if path.is_dir() {
+            walker.files(path, Depth::Tree, &may_hold_agents)
+        } else {
+            vec![path.clone()]
+        };
+        for file in candidates {
+            if !walker.is_new(&file) {
+                continue;
+            }
+            let shown = file.display().to_string();
+            let rank = rank_alone(&shown, files, &mut directories);
+            files += 1;
+            match read_file(&file, clues(&shown)) {
+                Ok(readings) => found.extend(readings.into_iter().map(|reading| Found {
+                    reading,
+                    path: Some(shown.clone()),
+                    scope: Scope::Project,
+                    rank,
+                    trusted: true,
+                })),
+                Err(problem) => walker.problems.push(problem),
+            }
+        }
+    }
+    let mut registry = Registry::collect(found, Duplicates::Shadow);
+    registry.problems.extend(walker.problems);
+    Checked { registry, files }
+}
+
+/// Only files of one family directory are read together, so that a name twice in it is found.
+fn rank_alone(path: &str, index: usize, directories: &mut HashMap<String, usize>) -> Rank {
+    match directory_of(path) {
+        None => Rank { distance: index, family: usize::MAX },
+        Some(directory) => {
+            let next = directories.len();
+            Rank { distance: usize::MAX, family: *directories.entry(directory.to_owned()).or_insert(next) }
+        }
+    }
+}
+
+/// True for the names under which some tool keeps agents.
+fn may_hold_agents(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some(extension) if extension.eq_ignore_ascii_case("md") => true,
+        Some("toml") => text.contains(".codex/agents/"),
+        Some("json") => {
+            text.ends_with("/agents.json") || text == "agents.json" || text.contains(".netclaw/agents/")
+        }
+        _ => false,
+    }
+}
+
+/// Reads one file, with the file beside it where the dialect keeps the prompt apart.
+fn read_file(path: &Path, clues: Clues) -> Result<Vec<Reading>, Diagnostic> {
+    if clues.dialect == Some(Dialect::Netclaw) && clues.place == PlaceKind::Family {
+        return pair::read_netclaw(path, clues);
+    }
+    let bytes = read_regular(path)?;
+    Ok(read(File { path: path.display().to_string(), bytes, clues }))
+}
+
+/// Reads the one file a person names, in the dialect they name, if they do.
+pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, Diagnostic> {
+    let mut clues = clues(&path.display().to_string());
+    if dialect.is_some() {
+        clues.dialect = dialect;
+        clues.place = PlaceKind::Family;
+    } else if clues.place == PlaceKind::Elsewhere {
+        // A file that a person names as an agent is likely one.
+        clues.place = PlaceKind::Likely;
+    }
+    read_file(path, clues)
+}
+
+struct Reader<'a> {
+    discovery: &'a Discovery<'a>,
+    walker: Walker,
+    found: Vec<Found>,
+    items: Vec<Item>,
+    counts: Vec<(Scope, String, usize)>,
+}
+
+/// One directory or file to read, and how its content ranks.
+struct Place<'a> {
+    family: Option<&'a Family>,
+    path: PathBuf,
+    scope: Scope,
+    rank: Rank,
+}
+
+impl Reader<'_> {
+    /// In order of precedence: a file that two places share counts for the first.
+    fn read_all(&mut self) {
+        let places = self.discovery.places;
+        let managed = places.managed.join("agents");
+        self.read_place(&Place {
+            family: Some(&FAMILIES[0]),
+            path: managed,
+            scope: Scope::Managed,
+            rank: Rank { distance: 0, family: 0 },
+        });
+        self.read_cli();
+        for (distance, directory) in places.project_directories().into_iter().enumerate() {
+            for (index, family) in FAMILIES.iter().enumerate() {
+                let rank = Rank { distance, family: index };
+                self.read_place(&Place {
+                    family: Some(family),
+                    path: directory.join(family.project),
+                    scope: Scope::Project,
+                    rank,
+                });
+            }
+        }
+        self.read_extra_directories();
+        for (index, family) in FAMILIES.iter().enumerate() {
+            for path in user_directories(places, family) {
+                self.read_place(&Place {
+                    family: Some(family),
+                    path,
+                    scope: Scope::User,
+                    rank: Rank { distance: 0, family: index },
+                });
+            }
+        }
+        self.read_plugins();
+        self.read_builtins();
+    }
+
+    fn read_cli(&mut self) {
+        let Some((path, bytes)) = self.discovery.cli.clone() else { return };
+        let clues = Clues {
+            dialect: Some(Dialect::Claude),
+            place: PlaceKind::Family,
+            stem: "agents".into(),
+            folder: None,
+        };
+        let before = self.found.len();
+        let name = if path.ends_with(".json") { path.clone() } else { format!("{path}.json") };
+        for mut reading in read(File { path: name, bytes, clues }) {
+            for diagnostic in &mut reading.diagnostics {
+                diagnostic.path = Some(path.clone());
+            }
+            let rank = Rank { distance: 0, family: 0 };
+            self.found.push(Found {
+                reading,
+                path: Some(path.clone()),
+                scope: Scope::Cli,
+                rank,
+                trusted: true,
+            });
+        }
+        self.counts.push((Scope::Cli, path, self.found.len() - before));
+    }
+
+    fn read_extra_directories(&mut self) {
+        for (index, (directory, scope)) in self.discovery.config.agents_dirs().into_iter().enumerate() {
+            let path = self.discovery.places.cwd.join(directory);
+            let rank = Rank { distance: usize::MAX, family: index };
+            if !path.is_dir() {
+                let message = "named by `agents_dirs` and not a directory";
+                self.walker
+                    .problems
+                    .push(Diagnostic::new(Code::Unreadable, message).at_path(path.display().to_string()));
+                continue;
+            }
+            self.read_place(&Place { family: None, path, scope, rank });
+        }
+    }
+
+    fn read_place(&mut self, place: &Place<'_>) {
+        let before = self.found.len();
+        let files = match place.family.map(|family| family.layout) {
+            None => self.walker.files(&place.path, Depth::Tree, &may_hold_agents),
+            Some(Layout::Tree(extensions)) => {
+                self.walker.files(&place.path, Depth::Tree, &|path| has_extension(path, extensions))
+            }
+            Some(Layout::Flat(extensions)) => {
+                self.walker.files(&place.path, Depth::Flat, &|path| has_extension(path, extensions))
+            }
+            Some(Layout::Folders) => self.agent_folders(&place.path),
+            Some(Layout::OneFile) => {
+                std::fs::symlink_metadata(&place.path).map(|_| place.path.clone()).into_iter().collect()
+            }
+        };
+        for file in files {
+            if self.walker.is_new(&file) {
+                self.read_found(&file, place);
+            }
+        }
+        let count = self.found.len() - before;
+        if count > 0 {
+            self.counts.push((place.scope, place.path.display().to_string(), count));
+        }
+    }
+
+    fn agent_folders(&mut self, directory: &Path) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+        let mut files: Vec<PathBuf> = entries
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|folder| folder.file_name().is_some_and(|name| name != "main"))
+            .map(|folder| folder.join("agent.md"))
+            .filter(|file| file.exists())
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn read_found(&mut self, file: &Path, place: &Place<'_>) {
+        let readings = match read_file(file, clues_in(file, place)) {
+            Ok(readings) => readings,
+            Err(problem) => return self.walker.problems.push(problem),
+        };
+        // Read again only where trust is asked for; what is hashed is what a person is shown.
+        let content = if place.scope == Scope::Project { pair::content(file) } else { Vec::new() };
+        for reading in readings {
+            let trusted = place.scope != Scope::Project || self.ask_trust(file, &reading, &content);
+            let path = Some(file.display().to_string());
+            self.found.push(Found { reading, path, scope: place.scope, rank: place.rank, trusted });
+        }
+    }
+
+    fn ask_trust(&mut self, file: &Path, reading: &Reading, content: &[u8]) -> bool {
+        let item = match (&reading.entry, &reading.name) {
+            (Some(entry), Some(name)) => Item::new(file, Some(name), entry.as_bytes()),
+            _ => Item::new(file, None, content),
+        };
+        let trusted = self.discovery.trust.holds(&item);
+        if reading.definition().is_some() {
+            self.items.push(item);
+        }
+        trusted
+    }
+
+    /// Claude plugins that are installed and not switched off.
+    fn read_plugins(&mut self) {
+        let Some(claude) = self.discovery.places.home.as_ref().map(|home| home.join(".claude")) else {
+            return;
+        };
+        for (index, path) in plugin_directories(&claude).into_iter().enumerate() {
+            let family = FAMILIES.iter().find(|family| family.dialect == Dialect::Claude);
+            let rank = Rank { distance: 0, family: index };
+            self.read_place(&Place { family, path: path.join("agents"), scope: Scope::Plugin, rank });
+        }
+    }
+
+    fn read_builtins(&mut self) {
+        for builtin in BUILTINS {
+            let clues = clues(&format!(".posse/agents/{}", builtin.file));
+            let path = format!("builtin:{}", builtin.file);
+            for reading in read(File { path, bytes: builtin.text.as_bytes().to_vec(), clues }) {
+                let rank = Rank { distance: 0, family: 0 };
+                self.found.push(Found { reading, path: None, scope: Scope::Builtin, rank, trusted: true });
+            }
+        }
+        self.counts.push((Scope::Builtin, "builtin".to_owned(), BUILTINS.len()));
+    }
+}
+
+fn clues_in(file: &Path, place: &Place<'_>) -> Clues {
+    let Some(family) = place.family else { return clues(&file.display().to_string()) };
+    let folder = file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let below = file.strip_prefix(&place.path).ok().and_then(Path::parent);
+    let below: Vec<String> =
+        below.into_iter().flat_map(Path::iter).map(|part| part.to_string_lossy().into_owned()).collect();
+    let below: Vec<&str> = below.iter().map(String::as_str).collect();
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    in_family(family, &name, &below, folder)
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
+}
+
+fn user_directories(places: &Places, family: &Family) -> Vec<PathBuf> {
+    let own = (family.dialect == Dialect::Posse && family.home.is_none())
+        .then(|| places.posse_config.as_ref().map(|config| config.join("agents")));
+    let config = match own {
+        Some(own) => own,
+        None => family.config.and_then(|below| places.config.as_ref().map(|config| config.join(below))),
+    };
+    let home = family.home.and_then(|below| places.home.as_ref().map(|home| home.join(below)));
+    config.into_iter().chain(home).collect()
+}
+
+/// The directories of the plugins that Claude Code has installed, as its own record lists them.
+fn plugin_directories(claude: &Path) -> Vec<PathBuf> {
+    let json = |path: PathBuf| {
+        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
+    };
+    let installed = json(claude.join("plugins/installed_plugins.json")).unwrap_or_default();
+    let settings = json(claude.join("settings.json")).unwrap_or_default();
+    let Some(plugins) = installed["plugins"].as_object() else { return Vec::new() };
+    let mut directories = Vec::new();
+    for (name, record) in plugins {
+        if settings["enabledPlugins"][name] == false {
+            continue;
+        }
+        let records = record.as_array().cloned().unwrap_or_else(|| vec![record.clone()]);
+        directories
+            .extend(records.iter().filter_map(|record| record["installPath"].as_str()).map(PathBuf::from));
+    }
+    directories
+}

@@ -1,0 +1,145 @@
+//! What every command starts from: places, configuration, trust and the registry.
+
+use std::path::{Path, PathBuf};
+
+use posse_core::diagnostic::Diagnostic;
+use posse_core::registry::Registry;
+use posse_runtime::config::is_fatal;
+use posse_runtime::discover::Discovered;
+use posse_runtime::{Config, Discovery, Places, Trust, discover};
+
+use crate::cli::Global;
+use crate::error::{CommandError, Kind};
+use crate::print::{DIM, Level, Printer, styled};
+
+/// A command's surroundings.
+#[derive(Debug)]
+pub struct App {
+    /// Where to look and write.
+    pub places: Places,
+    /// How to print.
+    pub printer: Printer,
+    /// What is configured.
+    pub config: Config,
+    /// What is trusted.
+    pub trust: Trust,
+    /// Who asks.
+    pub caller: String,
+    agents: Option<String>,
+}
+
+impl App {
+    /// Decides everything that the global options and the environment decide.
+    pub fn new(global: &Global) -> Result<App, CommandError> {
+        let printer = Printer { level: level(global), json: global.json };
+        let cwd = working_directory(global.cwd.as_deref())?;
+        let places = Places::from_variables(cwd, |name| std::env::var_os(name));
+        App::at(places, printer, global)
+    }
+
+    fn at(places: Places, printer: Printer, global: &Global) -> Result<App, CommandError> {
+        let trust = Trust::load(places.state.as_deref()).map_err(|error| {
+            CommandError::new(Kind::Internal, format!("cannot read what is trusted: {error}"))
+                .with_help("mend or remove the file; without it nothing of a project is trusted")
+        })?;
+        let config = Config::load(&places, &trust, global.config.as_deref());
+        let caller = global.caller.clone().unwrap_or_else(|| "cli".to_owned());
+        Ok(App { places, printer, config, trust, caller, agents: global.agents.clone() })
+    }
+
+    /// The same app for another directory.
+    pub fn in_directory(&self, directory: &Path, global: &Global) -> Result<App, CommandError> {
+        let cwd = std::path::absolute(self.places.cwd.join(directory))?;
+        if !cwd.is_dir() {
+            return Err(CommandError::new(
+                Kind::Usage,
+                format!("{} is not a directory", directory.display()),
+            ));
+        }
+        let printer = Printer { level: self.printer.level, json: self.printer.json };
+        App::at(Places { cwd: cwd.canonicalize()?, ..self.places.clone() }, printer, global)
+    }
+
+    /// Reads every place; a configuration with errors stops here, since it could have forbidden something.
+    pub fn discover(&self) -> Result<Discovered, CommandError> {
+        let fatal: Vec<Diagnostic> =
+            self.config.problems.iter().filter(|problem| is_fatal(problem)).cloned().collect();
+        if !fatal.is_empty() {
+            let error = CommandError::new(Kind::Definition, "the configuration cannot be used");
+            return Err(error.with_help("correct it as said above").with_problems(fatal));
+        }
+        self.warn_about_config()?;
+        self.discover_anyway()
+    }
+
+    /// Reads every place, whatever is wrong with the configuration.
+    pub fn discover_anyway(&self) -> Result<Discovered, CommandError> {
+        let cli = self.agents.as_deref().map(|agents| self.read_agents_option(agents)).transpose()?;
+        let discovery = Discovery { places: &self.places, config: &self.config, trust: &self.trust, cli };
+        let discovered = discover(&discovery);
+        for (scope, place, count) in &discovered.counts {
+            let line =
+                format!("{count:>5} from {} ({})", self.places.shown(Path::new(place)), scope.as_str());
+            self.printer.detail(&styled(DIM, &line))?;
+        }
+        Ok(discovered)
+    }
+
+    fn warn_about_config(&self) -> Result<(), CommandError> {
+        for problem in &self.config.problems {
+            self.printer.diagnostic(&self.shown(problem), None)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of `--agents`, given as JSON or as `@FILE`.
+    fn read_agents_option(&self, agents: &str) -> Result<(String, Vec<u8>), CommandError> {
+        match agents.strip_prefix('@') {
+            None => Ok(("--agents".to_owned(), agents.as_bytes().to_vec())),
+            Some(file) => match std::fs::read(self.places.cwd.join(file)) {
+                Ok(bytes) => Ok((file.to_owned(), bytes)),
+                Err(error) => Err(CommandError::new(Kind::Usage, format!("--agents: {file}: {error}"))),
+            },
+        }
+    }
+
+    /// A diagnostic with its path as a person would name it.
+    pub fn shown(&self, diagnostic: &Diagnostic) -> Diagnostic {
+        let path = diagnostic.path.as_deref().map(|path| self.places.shown(Path::new(path)));
+        Diagnostic { path, ..diagnostic.clone() }
+    }
+
+    /// Says what is wrong with things that are not definitions, so that nothing is skipped in silence.
+    pub fn report(&self, registry: &Registry) -> Result<(), CommandError> {
+        for problem in &registry.problems {
+            self.printer.diagnostic(&self.shown(problem), None)?;
+        }
+        Ok(())
+    }
+
+    /// The directory that remembers, which some commands cannot do without.
+    pub fn state(&self) -> Result<&Path, CommandError> {
+        self.places.state.as_deref().ok_or_else(|| {
+            CommandError::new(Kind::Usage, "there is no home directory to remember trust in")
+                .with_help("set HOME or POSSE_HOME to an absolute path")
+        })
+    }
+}
+
+fn level(global: &Global) -> Level {
+    match (global.quiet, global.verbose) {
+        (true, _) => Level::Quiet,
+        (false, 0) => Level::Normal,
+        (false, _) => Level::Verbose,
+    }
+}
+
+fn working_directory(wanted: Option<&Path>) -> Result<PathBuf, CommandError> {
+    let current = std::env::current_dir()?;
+    let Some(wanted) = wanted else { return Ok(current) };
+    let directory = current.join(wanted);
+    match directory.canonicalize() {
+        Ok(directory) if directory.is_dir() => Ok(directory),
+        _ => Err(CommandError::new(Kind::Usage, format!("-C: {} is not a directory", wanted.display()))),
+    }
+}

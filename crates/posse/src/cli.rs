@@ -1,0 +1,132 @@
+//! The command line: options, and one file a command.
+
+mod check;
+mod completions;
+mod init;
+mod list;
+mod man;
+mod schema;
+mod show;
+mod trust;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
+
+use crate::app::App;
+use crate::error::{CommandError, Kind};
+use crate::print::{Level, Printer};
+
+/// Run subagents: define them once, in any tool's format, and check, list and run them anywhere.
+#[derive(Debug, Parser)]
+#[command(name = "posse", version, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Work as if started in this directory
+    #[arg(short = 'C', long, value_name = "DIR", global = true)]
+    pub cwd: Option<PathBuf>,
+    /// Read this configuration file instead of your own
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Agents for this command only: a JSON object, or @FILE
+    #[arg(long, value_name = "JSON|@FILE", global = true)]
+    pub agents: Option<String>,
+    /// Who asks; agents may admit some callers only [default: cli]
+    #[arg(long, value_name = "NAME", global = true)]
+    pub caller: Option<String>,
+    /// Print one JSON value on stdout and nothing else
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say nothing but results and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more: what was read from where, and every note
+    #[arg(short, long, action = ArgAction::Count, global = true)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Options),
+    List(list::Options),
+    Show(show::Options),
+    Check(check::Options),
+    Trust(trust::Options),
+    Schema(schema::Options),
+    Completions(completions::Options),
+    Man(man::Options),
+}
+
+/// Runs the program and gives its exit code.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, &arguments),
+    };
+    let printer = Printer { level: Level::Normal, json: cli.global.json };
+    match run(&cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(&printer, &error),
+    }
+}
+
+fn run(cli: &Cli) -> Result<u8, CommandError> {
+    match &cli.command {
+        Command::Init(options) => init::run(&App::new(&cli.global)?, options),
+        Command::List(options) => list::run(&App::new(&cli.global)?, options),
+        Command::Show(options) => show::run(&App::new(&cli.global)?, options),
+        Command::Check(options) => check::run(&App::new(&cli.global)?, options),
+        Command::Trust(options) => trust::run(&App::new(&cli.global)?, &cli.global, options),
+        Command::Schema(options) => schema::run(options),
+        Command::Completions(options) => completions::run(options),
+        Command::Man(options) => man::run(options),
+    }
+}
+
+/// The command line as clap knows it, for help, completions and manual pages.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    let asked_for_help = !error.use_stderr();
+    if asked_for_help || !arguments.iter().any(|argument| argument == "--json") {
+        // Help goes to stdout and mistakes to stderr; a closed pipe has read enough of either.
+        return match error.print() {
+            Ok(()) if asked_for_help => ExitCode::SUCCESS,
+            _ => ExitCode::from(Kind::Usage.code()),
+        };
+    }
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let failure = CommandError::new(Kind::Usage, message).with_help("see `posse --help`");
+    fail(&Printer { level: Level::Normal, json: true }, &failure)
+}
+
+fn fail(printer: &Printer, error: &CommandError) -> ExitCode {
+    let printed = if printer.json {
+        printer.json(&error.to_json())
+    } else {
+        let problems = error.problems.iter().try_for_each(|problem| {
+            let source = check::source_of(problem);
+            printer.diagnostic(problem, source.as_deref())
+        });
+        problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
+    };
+    match printed {
+        Ok(()) => ExitCode::from(error.kind.code()),
+        Err(_) => ExitCode::from(Kind::Internal.code()),
+    }
+}

@@ -1,0 +1,23 @@
+//! `posse completions`: words a shell can complete.
+
+use clap_complete::Shell;
+
+use crate::error::CommandError;
+use crate::print::{Level, Printer};
+
+/// Print a completion script for a shell
+///
+/// For example: `posse completions bash > ~/.local/share/bash-completion/completions/posse`
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub fn run(options: &Options) -> Result<u8, CommandError> {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut super::command(), "posse", &mut script);
+    Printer { level: Level::Normal, json: false }.raw(&String::from_utf8_lossy(&script))?;
+    Ok(0)
+}

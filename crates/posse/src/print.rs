@@ -1,0 +1,119 @@
+//! Everything that reaches a terminal or a pipe goes through here.
+
+mod snippet;
+mod table;
+
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use posse_core::diagnostic::{Diagnostic, Severity};
+use posse_core::text::visible;
+use serde_json::Value;
+
+pub use table::Table;
+
+/// How much to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Only what was asked for, and errors.
+    Quiet,
+    /// Warnings and hints too.
+    Normal,
+    /// Everything that was noticed.
+    Verbose,
+}
+
+/// Where output goes and how it looks.
+#[derive(Debug)]
+pub struct Printer {
+    /// How much to say.
+    pub level: Level,
+    /// True when stdout carries one JSON value and nothing else.
+    pub json: bool,
+}
+
+pub const BOLD: Style = Style::new().bold();
+pub const DIM: Style = Style::new().dimmed();
+pub const GREEN: Style = AnsiColor::Green.on_default();
+pub const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub const RED: Style = AnsiColor::Red.on_default();
+pub const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// `text` in a style.
+pub fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+impl Printer {
+    /// Prints text on stdout, unless JSON was asked for.
+    pub fn text(&self, text: &str) -> io::Result<()> {
+        if self.json { Ok(()) } else { quiet_on_closed_pipe(anstream::stdout().write_all(text.as_bytes())) }
+    }
+
+    /// Prints text on stdout as it is: a file for a person or a program.
+    pub fn raw(&self, text: &str) -> io::Result<()> {
+        quiet_on_closed_pipe(io::stdout().write_all(text.as_bytes()))
+    }
+
+    /// Prints the one JSON value.
+    pub fn json(&self, value: &Value) -> io::Result<()> {
+        self.raw(&format!("{value:#}\n"))
+    }
+
+    /// Says something about the work on stderr.
+    pub fn hint(&self, text: &str) -> io::Result<()> {
+        if self.level < Level::Normal { Ok(()) } else { self.say(text) }
+    }
+
+    /// Says something on stderr that only `-v` asks for.
+    pub fn detail(&self, text: &str) -> io::Result<()> {
+        if self.level < Level::Verbose { Ok(()) } else { self.say(text) }
+    }
+
+    /// Says something on stderr whatever was asked.
+    pub fn say(&self, text: &str) -> io::Result<()> {
+        quiet_on_closed_pipe(anstream::stderr().write_all(format!("{text}\n").as_bytes()))
+    }
+
+    /// Prints an error and what to do next on stderr.
+    pub fn error(&self, message: &str, help: Option<&str>) -> io::Result<()> {
+        self.say(&format!("{}: {}", styled(RED.bold(), "error"), visible(message)))?;
+        match help {
+            Some(help) => self.say(&format!("{}: {}", styled(CYAN.bold(), "help"), visible(help))),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints a diagnostic with the line it points to on stderr; `source` is the text of its file.
+    pub fn diagnostic(&self, diagnostic: &Diagnostic, source: Option<&str>) -> io::Result<()> {
+        let wanted = match diagnostic.severity {
+            Severity::Error => true,
+            Severity::Warning => self.level >= Level::Normal,
+            Severity::Info => self.level >= Level::Verbose,
+        };
+        if wanted { self.say(&snippet::render(diagnostic, source, stderr_width())) } else { Ok(()) }
+    }
+}
+
+/// The width of the terminal on stdout; `None` for a pipe, which has no width.
+pub fn stdout_width() -> Option<usize> {
+    if !io::stdout().is_terminal() {
+        return None;
+    }
+    terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
+}
+
+fn stderr_width() -> usize {
+    const PIPE_WIDTH: usize = 140;
+    let terminal =
+        io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+    terminal.map_or(PIPE_WIDTH, |(width, _)| usize::from(width.0).max(40))
+}
+
+/// A reader that went away has read enough.
+fn quiet_on_closed_pipe(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
