@@ -153,7 +153,7 @@ impl Config {
         match toml::parse(source.text()) {
             Ok(node) => file.take("", node.entries().unwrap_or_default()),
             Err((message, span)) => {
-                file.say(Code::ConfigBroken, format!("not valid TOML: {message}"), None, span)
+                file.say(Code::ConfigBroken, format!("not valid TOML: {message}"), None, span);
             }
         }
     }

@@ -119,7 +119,7 @@ fn may_hold_agents(path: &Path) -> bool {
     let text = path.to_string_lossy();
     match path.extension().and_then(|extension| extension.to_str()) {
         Some(extension) if extension.eq_ignore_ascii_case("md") => true,
-        Some("toml") => text.contains(".codex/agents/"),
+        Some("toml") => text.contains("agents/"),
         Some("json") => {
             text.ends_with("/agents.json") || text == "agents.json" || text.contains(".netclaw/agents/")
         }

@@ -24,6 +24,15 @@ pub(crate) enum Depth {
     Tree,
 }
 
+/// One walk: what it looks for, where it is, and what it has found.
+struct Search<'a> {
+    depth: Depth,
+    wanted: &'a dyn Fn(&Path) -> bool,
+    /// The real directories between the start and here, for telling a loop.
+    inside: Vec<RealFile>,
+    found: Vec<PathBuf>,
+}
+
 /// The walks of one discovery, which read no real file twice.
 #[derive(Debug, Default)]
 pub(crate) struct Walker {
@@ -47,21 +56,18 @@ impl Walker {
         depth: Depth,
         wanted: &dyn Fn(&Path) -> bool,
     ) -> Vec<PathBuf> {
-        let mut found = Vec::new();
+        let mut search = Search { depth, wanted, inside: Vec::new(), found: Vec::new() };
         match fs::metadata(directory) {
             Ok(metadata) if metadata.is_dir() => {
-                let mut inside = vec![(metadata.dev(), metadata.ino())];
-                self.enter(directory, depth, wanted, (&mut inside, &mut found));
+                search.inside.push((metadata.dev(), metadata.ino()));
+                self.enter(directory, &mut search);
             }
             Ok(_) => self.complain(directory, Code::Unreadable, "is not a directory".into()),
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && fs::symlink_metadata(directory).is_err() => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+            Err(error) if is_absent(directory, &error) => {}
             Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
         }
-        found.sort();
-        found
+        search.found.sort();
+        search.found
     }
 
     /// True the first time a real file is met.
@@ -72,13 +78,7 @@ impl Walker {
         }
     }
 
-    fn enter(
-        &mut self,
-        directory: &Path,
-        depth: Depth,
-        wanted: &dyn Fn(&Path) -> bool,
-        (inside, found): (&mut Vec<RealFile>, &mut Vec<PathBuf>),
-    ) {
+    fn enter(&mut self, directory: &Path, search: &mut Search<'_>) {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) => {
@@ -88,72 +88,62 @@ impl Walker {
         for entry in entries {
             self.looked_at += 1;
             if self.looked_at > ENTRIES_MAX {
-                return self.complain(
-                    directory,
-                    Code::TooMany,
-                    format!("more than {ENTRIES_MAX} files; the rest was not read"),
-                );
+                let message = format!("more than {ENTRIES_MAX} files; the rest was not read");
+                return self.complain(directory, Code::TooMany, message);
             }
-            let entry = match entry.and_then(|entry| entry.file_type().map(|kind| (entry.path(), kind))) {
-                Ok(entry) => entry,
-                Err(error) => {
-                    self.complain(directory, Code::Unreadable, format!("cannot be read: {error}"));
-                    continue;
-                }
-            };
-            self.take(entry, depth, wanted, (inside, found));
+            match entry.and_then(|entry| entry.file_type().map(|kind| (entry.path(), kind))) {
+                Ok((path, kind)) => self.take(path, kind, search),
+                Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
+            }
         }
     }
 
-    fn take(
-        &mut self,
-        (path, kind): (PathBuf, FileType),
-        depth: Depth,
-        wanted: &dyn Fn(&Path) -> bool,
-        (inside, found): (&mut Vec<RealFile>, &mut Vec<PathBuf>),
-    ) {
+    fn take(&mut self, path: PathBuf, kind: FileType, search: &mut Search<'_>) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if self.skipped.contains(&name.as_ref()) {
             return;
         }
+        let wanted = (search.wanted)(&path);
         if kind.is_file() {
-            if wanted(&path) {
-                found.push(path);
-            }
+            search.found.extend(wanted.then_some(path));
             return;
         }
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
-            Err(_) if kind.is_symlink() && !wanted(&path) => return,
+            Err(_) if kind.is_symlink() && !wanted => return,
             Err(error) => return self.complain(&path, Code::LinkLoop, format!("leads nowhere: {error}")),
         };
-        if metadata.is_file() && wanted(&path) {
-            found.push(path);
-        } else if metadata.is_dir() && depth == Depth::Tree {
-            let real = (metadata.dev(), metadata.ino());
-            if inside.contains(&real) {
-                return self.complain(
-                    &path,
-                    Code::LinkLoop,
-                    "leads back to a directory that contains it".into(),
-                );
-            }
-            if inside.len() >= DEPTH_MAX {
-                return self.complain(
-                    &path,
-                    Code::TooMany,
-                    format!("nested deeper than {DEPTH_MAX} directories"),
-                );
-            }
-            inside.push(real);
-            self.enter(&path, depth, wanted, (inside, found));
-            inside.pop();
-        } else if !metadata.is_file() && !metadata.is_dir() && wanted(&path) {
+        if metadata.is_dir() && search.depth == Depth::Tree {
+            self.descend(&path, (metadata.dev(), metadata.ino()), search);
+        } else if metadata.is_file() {
+            search.found.extend(wanted.then_some(path));
+        } else if !metadata.is_dir() && wanted {
             self.complain(&path, Code::Unreadable, "is not a regular file".into());
         }
     }
 
+    fn descend(&mut self, path: &Path, real: RealFile, search: &mut Search<'_>) {
+        if search.inside.contains(&real) {
+            return self.complain(path, Code::LinkLoop, "leads back to a directory that contains it".into());
+        }
+        if search.inside.len() >= DEPTH_MAX {
+            return self.complain(path, Code::TooMany, format!("nested deeper than {DEPTH_MAX} directories"));
+        }
+        search.inside.push(real);
+        self.enter(path, search);
+        search.inside.pop();
+    }
+
     fn complain(&mut self, path: &Path, code: Code, message: String) {
         self.problems.push(Diagnostic::new(code, message).at_path(path.display().to_string()));
+    }
+}
+
+/// True when there is nothing at all, as opposed to something that cannot be read.
+fn is_absent(path: &Path, error: &std::io::Error) -> bool {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => fs::symlink_metadata(path).is_err(),
+        std::io::ErrorKind::NotADirectory => true,
+        _ => false,
     }
 }

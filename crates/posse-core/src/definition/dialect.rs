@@ -141,10 +141,10 @@ impl Dialect {
     }
 
     /// The dialect that the keys of a file belong to, judged by keys that only one dialect uses.
-    pub fn guess<'a>(keys: impl Iterator<Item = &'a str> + Clone) -> Option<Dialect> {
+    pub fn guess(keys: &[&str]) -> Option<Dialect> {
         let hits = |dialect: Dialect| {
             let signature = dialect.table().signature;
-            keys.clone().filter(|key| signature.contains(key)).count()
+            keys.iter().filter(|key| signature.contains(key)).count()
         };
         let counted = Dialect::ALL.iter().map(|dialect| (hits(*dialect), *dialect));
         counted
@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn keys_give_a_dialect_away() {
-        assert_eq!(Dialect::guess(["mode", "permission"].into_iter()), Some(Dialect::OpenCode));
-        assert_eq!(Dialect::guess(["name", "description"].into_iter()), None);
+        assert_eq!(Dialect::guess(&["mode", "permission"]), Some(Dialect::OpenCode));
+        assert_eq!(Dialect::guess(&["name", "description"]), None);
     }
 
     #[test]

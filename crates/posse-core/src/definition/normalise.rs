@@ -2,15 +2,19 @@
 //!
 //! Every value that is not taken leaves a diagnostic; a capability that is not taken refuses the file.
 
-use super::dialect::{Dialect, Identity, key_names};
+mod settle;
+mod tools;
+mod words;
+
+use super::dialect::{Dialect, key_names};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, ScalarKind};
 use super::source::Source;
-use super::tool::{Resolved, ToolClass, ToolName, resolve, suggest};
-use super::value::{amount, count, duration_ms, flag, names, split_names, text, word};
+use super::value::{amount, count, duration_ms, flag, names, text, word};
 use super::{Budget, Definition, Model, PermissionMode, Permissions, Visibility, permission, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
+use words::{env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation, visibility};
 
 /// A definition in the making.
 pub(super) struct Normaliser<'a> {
@@ -161,146 +165,6 @@ impl<'a> Normaliser<'a> {
         };
         *slot = (!value.is_empty()).then_some(value);
         true
-    }
-
-    fn take_tools(&mut self, field: Field, entry: &Entry) -> bool {
-        let mut list = Vec::new();
-        match &entry.value.value {
-            NodeValue::Scalar(scalar) => match scalar.kind {
-                ScalarKind::Null => {
-                    if field == Field::Tools {
-                        let message = format!("`{}` has no value; it was read as no tools", entry.key);
-                        let help = "write `tools: []`, or remove the key to leave the tools unrestricted";
-                        self.say(Diagnostic::new(Code::EmptyTools, message).with_help(help), entry.key_span);
-                    }
-                }
-                ScalarKind::Bool(false) => {}
-                ScalarKind::Bool(true) | ScalarKind::Number => return false,
-                ScalarKind::Text => {
-                    let base = self.text_start(&entry.value);
-                    for (at, name) in split_names(&scalar.text) {
-                        let span = base
-                            .map_or(entry.value.span, |base| Span::new(base + at, base + at + name.len()));
-                        self.add_tool(name, span, field, &mut list);
-                    }
-                }
-            },
-            NodeValue::List(elements) => {
-                for element in elements {
-                    let Some(name) = text(element) else { return false };
-                    self.add_tool(&name, element.span, field, &mut list);
-                }
-            }
-            NodeValue::Map(entries) => return field == Field::Tools && self.take_tool_map(entries),
-        }
-        self.set_tools(field, list);
-        true
-    }
-
-    /// Where a one-line text begins in the source, so that its parts can be pointed at.
-    fn text_start(&self, node: &Node) -> Option<usize> {
-        let scalar = node.scalar()?;
-        let written = &self.source.text()[node.span.start..node.span.end];
-        written.find(&scalar.text).map(|at| node.span.start + at)
-    }
-
-    /// OpenCode's map: what is true is offered, what is false is not.
-    fn take_tool_map(&mut self, entries: &[Entry]) -> bool {
-        let mut offered = Vec::new();
-        let mut withheld = Vec::new();
-        let mut closed = false;
-        for entry in entries {
-            let allowed = match text(&entry.value).map(|word| word.to_lowercase()).as_deref() {
-                Some("true" | "allow" | "ask") => true,
-                Some("false" | "deny") => false,
-                _ => return false,
-            };
-            match (entry.key.as_str(), allowed) {
-                ("*", false) => closed = true,
-                (name, true) => self.add_tool(name, entry.key_span, Field::Tools, &mut offered),
-                (name, false) => self.add_tool(name, entry.key_span, Field::DisallowedTools, &mut withheld),
-            }
-        }
-        if closed || !offered.is_empty() {
-            self.set_tools(Field::Tools, offered);
-        }
-        if !withheld.is_empty() {
-            self.set_tools(Field::DisallowedTools, withheld);
-        }
-        true
-    }
-
-    fn set_tools(&mut self, field: Field, list: Vec<ToolName>) {
-        match field {
-            Field::Tools => self.definition.tools = Some(list),
-            _ => self.definition.disallowed_tools = Some(list),
-        }
-    }
-
-    /// Adds what one written name stands for; a pattern becomes a rule.
-    fn add_tool(&mut self, written: &str, span: Span, field: Field, list: &mut Vec<ToolName>) {
-        let written = written.trim_matches(['"', '\'', '`', ' ']);
-        let (name, pattern) = match written.split_once('(') {
-            Some((name, rest)) if rest.ends_with(')') => (name.trim(), Some(&rest[..rest.len() - 1])),
-            _ => (written, None),
-        };
-        let dialect = self.definition.dialect;
-        let resolved = resolve(name, dialect);
-        if let (Some(pattern), Resolved::Known([tool, ..])) = (pattern, &resolved) {
-            let rules = self.definition.permissions.get_or_insert_default();
-            let rule = format!("{tool}({pattern})");
-            if field == Field::DisallowedTools {
-                rules.deny.push(rule);
-                return;
-            }
-            rules.allow.push(rule);
-        }
-        let found: Vec<(String, ToolClass)> = match resolved {
-            Resolved::Known(canonical) => {
-                canonical.iter().map(|tool| ((*tool).to_owned(), ToolClass::Known)).collect()
-            }
-            Resolved::Other(class, name) => vec![(name, class)],
-        };
-        for (name, class) in found {
-            self.report_tool(&name, class, span, field);
-            if !list.iter().any(|tool| tool.name == name) {
-                list.push(ToolName { name, class, span });
-            }
-        }
-    }
-
-    fn report_tool(&mut self, name: &str, class: ToolClass, span: Span, field: Field) {
-        let diagnostic = match class {
-            ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard => return,
-            ToolClass::Foreign if field == Field::DisallowedTools => return,
-            ToolClass::Foreign => Diagnostic::new(
-                Code::ForeignTool,
-                format!("tool `{name}` does not exist here; the agent runs without it"),
-            ),
-            ToolClass::Unknown => {
-                let help = match suggest(name, self.definition.dialect) {
-                    Some(suggestion) => format!("did you mean `{suggestion}`?"),
-                    None => "remove it, or write `mcp__SERVER__TOOL` for a tool of an MCP server".to_owned(),
-                };
-                Diagnostic::new(Code::UnknownTool, format!("tool `{name}` is not known")).with_help(help)
-            }
-        };
-        self.say(diagnostic, span);
-    }
-
-    /// A list of tools none of which exists must not run as an agent without tools.
-    fn judge_tools(&mut self) {
-        let Some(tools) = self.definition.tools.as_ref().filter(|tools| !tools.is_empty()) else { return };
-        let usable =
-            |tool: &ToolName| matches!(tool.class, ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard);
-        if !tools.iter().any(usable) {
-            let span = tools[0].span;
-            let help = "list tools that exist here, or write `tools: []` for an agent without tools";
-            self.say(
-                Diagnostic::new(Code::NoUsableTool, "none of the listed tools exists here").with_help(help),
-                span,
-            );
-        }
     }
 
     fn take_permissions(&mut self, field: Field, entry: &Entry) -> bool {
@@ -484,89 +348,6 @@ impl<'a> Normaliser<'a> {
         self.say(diagnostic, entry.key_span);
     }
 
-    /// Settles the name, description and prompt once every key is known.
-    pub(super) fn settle(&mut self, stem: &str, folder: Option<&str>) {
-        let table = self.definition.dialect.table();
-        match table.identity {
-            Identity::Folder => self.settle_folder(folder.unwrap_or(stem)),
-            Identity::KeyOrStem if self.definition.name.is_empty() => {
-                stem.clone_into(&mut self.definition.name)
-            }
-            Identity::Key | Identity::KeyOrStem => {}
-        }
-        self.judge_name(stem);
-        if self.definition.description.is_none() {
-            let help = "say in `description` when to delegate to this agent";
-            let mut diagnostic =
-                Diagnostic::new(Code::MissingDescription, "the agent has no description").with_help(help);
-            if table.description_required {
-                self.refused = true;
-            } else {
-                diagnostic.severity = Severity::Warning;
-            }
-            self.say(diagnostic, self.head);
-        }
-        self.judge_prompt();
-    }
-
-    fn settle_folder(&mut self, folder: &str) {
-        let written = std::mem::replace(&mut self.definition.name, folder.to_owned());
-        if !written.is_empty() && super::slug(&written) != super::slug(folder) {
-            let message = format!("the name `{written}` differs from the folder `{folder}`, which counts");
-            self.say(
-                Diagnostic::new(Code::NameMismatch, message).with_help(format!("write `name: {folder}`")),
-                self.head,
-            );
-        }
-    }
-
-    fn judge_name(&mut self, stem: &str) {
-        let name = &self.definition.name;
-        let slug = super::slug(name);
-        if name.is_empty() {
-            let help = format!("add `name: {}`", super::slug(stem));
-            let message = "the agent has no name";
-            self.refused = true;
-            self.say(Diagnostic::new(Code::MissingName, message).with_help(help), self.head);
-            return;
-        }
-        let wrong = if slug == "main" || slug == "cli" {
-            "is reserved"
-        } else if name.starts_with('-') {
-            "starts with a dash"
-        } else if name.contains(':') && self.definition.dialect == Dialect::Claude {
-            "contains a colon"
-        } else if !slug.contains(|c: char| c.is_ascii_alphanumeric()) {
-            "has no letter or digit of a-z, 0-9"
-        } else {
-            return;
-        };
-        let message = format!("the name `{}` {wrong}", crate::text::visible(name));
-        self.refuse_with(Diagnostic::new(Code::BadName, message).with_help("choose another name"), self.head);
-    }
-
-    fn judge_prompt(&mut self) {
-        let prompt = &self.definition.prompt;
-        if prompt.is_empty() {
-            let help = "write the system prompt below the frontmatter";
-            let diagnostic = Diagnostic::new(Code::EmptyPrompt, "the agent has no prompt").with_help(help);
-            return self.refuse_with(diagnostic, self.head);
-        }
-        if let Some((_, character)) = first_hidden_character(prompt) {
-            let message = format!("the prompt has the hidden character U+{:04X}", character as u32);
-            let span = self
-                .source
-                .text()
-                .find(character)
-                .map_or(self.head, |at| Span::new(at, at + character.len_utf8()));
-            self.say(
-                Diagnostic::new(Code::HiddenCharacter, message)
-                    .with_help("remove it, if the language does not need it"),
-                span,
-            );
-        }
-    }
-
     pub(super) fn say(&mut self, mut diagnostic: Diagnostic, span: Span) {
         diagnostic.place = Some(self.source.place(span));
         self.diagnostics.push(diagnostic);
@@ -580,119 +361,5 @@ impl<'a> Normaliser<'a> {
     pub(super) fn refuse_with(&mut self, diagnostic: Diagnostic, span: Span) {
         self.refused = true;
         self.say(diagnostic.with_severity(Severity::Error), span);
-    }
-}
-
-/// Stores a value that was understood; false when there is none.
-fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
-    let understood = value.is_some();
-    if understood {
-        *slot = value;
-    }
-    understood
-}
-
-fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
-    match word(node).as_deref() {
-        Some("worktree") => set(&mut definition.workspace, Some("worktree".to_owned())),
-        Some(level @ ("none" | "landlock" | "sandbox" | "container")) => {
-            set(&mut definition.isolation, Some(level.to_owned()))
-        }
-        Some("true") => set(&mut definition.isolation, Some("sandbox".to_owned())),
-        Some("false") => set(&mut definition.isolation, Some("none".to_owned())),
-        _ => false,
-    }
-}
-
-fn mode(word: &str) -> Option<PermissionMode> {
-    Some(match word {
-        "default" | "manual" | "bubble" => PermissionMode::Default,
-        "acceptedits" | "autoedit" => PermissionMode::AcceptEdits,
-        "auto" => PermissionMode::Auto,
-        "dontask" => PermissionMode::DontAsk,
-        "bypasspermissions" | "yolo" => PermissionMode::BypassPermissions,
-        "plan" | "readonly" => PermissionMode::Plan,
-        _ => return None,
-    })
-}
-
-fn sandbox_mode(word: &str) -> Option<PermissionMode> {
-    Some(match word {
-        "readonly" => PermissionMode::Plan,
-        "workspacewrite" => PermissionMode::AcceptEdits,
-        "dangerfullaccess" => PermissionMode::BypassPermissions,
-        _ => return None,
-    })
-}
-
-fn visibility(word: &str) -> Option<Visibility> {
-    match word {
-        "userfacing" | "public" => Some(Visibility::UserFacing),
-        "internal" | "hidden" => Some(Visibility::Internal),
-        _ => None,
-    }
-}
-
-fn network(node: &Node) -> Option<serde_json::Value> {
-    match word(node).as_deref() {
-        Some("full" | "true") => Some("full".into()),
-        Some("none" | "false") => Some("none".into()),
-        _ => names(node).filter(|hosts| !node.is_null() && !hosts.is_empty()).map(Into::into),
-    }
-}
-
-fn env(node: &Node) -> Option<serde_json::Value> {
-    match &node.value {
-        NodeValue::Map(entries) => {
-            entries.iter().all(|entry| entry.value.scalar().is_some()).then(|| node.to_json())
-        }
-        _ => names(node).map(Into::into),
-    }
-}
-
-fn object(node: &Node) -> Option<serde_json::Value> {
-    node.entries().map(|_| node.to_json())
-}
-
-fn one_of(node: &Node, known: &[&str]) -> Option<String> {
-    word(node).filter(|word| known.contains(&word.as_str()))
-}
-
-/// What a key takes, for a message.
-fn expectation(field: Field) -> &'static str {
-    match field {
-        Field::Tools => "names of tools as a list or between commas",
-        Field::DisallowedTools | Field::Skills | Field::Callers => "names as a list or between commas",
-        Field::Delegates => "names of agents, `*` or a list",
-        Field::PermissionMode => "default, acceptEdits, dontAsk, bypassPermissions or plan",
-        Field::SandboxMode => "read-only, workspace-write or danger-full-access",
-        Field::Permissions => "lists under allow, ask and deny",
-        Field::OrderedPermissions => "allow, ask or deny, for each tool or pattern",
-        Field::Hooks => "lists of hooks by event",
-        Field::McpServers => "servers by name",
-        Field::Isolation | Field::Sandbox => "none, landlock, sandbox, container or worktree",
-        Field::Workspace => "shared or worktree",
-        Field::Network => "full, none or a list of hosts",
-        Field::Visibility => "user-facing or internal",
-        Field::Memory => "user, project or local",
-        Field::Effort => "low, medium, high, xhigh or max",
-        Field::Timeout(_) => "a duration such as 30s, 5m or 1h",
-        Field::MaxTurns => "a whole number above zero",
-        Field::Budget => "`usd` and `tokens`",
-        Field::Output => "`schema` and `retries`",
-        Field::OutputSchema => "a JSON Schema",
-        Field::Env => "names, or a mapping from names to values",
-        Field::ReadOnly
-        | Field::OnlyPerson
-        | Field::Infer
-        | Field::Hidden
-        | Field::Enabled
-        | Field::Disabled
-        | Field::Session
-        | Field::Findings
-        | Field::Background
-        | Field::Environment => "true or false",
-        Field::ContextFiles => "true, false or a list of files",
-        _ => "a text",
     }
 }

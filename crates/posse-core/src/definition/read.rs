@@ -225,7 +225,8 @@ fn finish(mut normaliser: Normaliser<'_>, clues: &Clues) -> Reading {
 
 /// The directory's dialect, unless the file lacks a name and is plainly of one that takes it from the path.
 fn dialect_of(entries: &[Entry], clues: &Clues) -> Dialect {
-    let guessed = Dialect::guess(entries.iter().map(|entry| entry.key.as_str()));
+    let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    let guessed = Dialect::guess(&keys);
     match (clues.dialect, guessed) {
         (None, guessed) => guessed.unwrap_or(Dialect::Claude),
         (Some(hinted), Some(guessed)) => {

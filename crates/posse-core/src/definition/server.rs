@@ -72,7 +72,7 @@ pub(super) fn hooks(node: &Node) -> Option<Value> {
                 let mut handler = group.to_json();
                 match handler.as_object_mut()?.shift_remove("matcher") {
                     Some(matcher) => {
-                        groups.push(serde_json::json!({ "matcher": matcher, "hooks": [handler] }))
+                        groups.push(serde_json::json!({ "matcher": matcher, "hooks": [handler] }));
                     }
                     None => flat.push(handler),
                 }

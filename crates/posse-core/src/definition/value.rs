@@ -63,7 +63,7 @@ pub fn duration_text_ms(text: &str, unit: Unit) -> Option<u64> {
     };
     let number = digits.trim().parse::<f64>().ok()?;
     let milliseconds = (number * factor).round();
-    (milliseconds >= 1.0 && milliseconds <= DURATION_MS_MAX).then_some(milliseconds as u64)
+    (1.0..=DURATION_MS_MAX).contains(&milliseconds).then_some(milliseconds as u64)
 }
 
 /// A list of names: a list of scalars, one name, or names between commas. Null is an empty list.

@@ -1,6 +1,6 @@
 //! Netclaw's older form: keys in a JSON file, the prompt in a Markdown file that it names or implies.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use posse_core::definition::Dialect;
 use posse_core::definition::read::{
@@ -72,7 +72,7 @@ fn missing(file: &Path) -> Diagnostic {
         .with_help(format!("write the prompt into `{name}`, or into the key `prompt`"))
 }
 
-fn is_definition(path: &PathBuf) -> bool {
+fn is_definition(path: &Path) -> bool {
     let Ok(bytes) = read_regular(path) else { return false };
     let clues = posse_core::definition::family::clues(&format!(
         ".netclaw/agents/{}",

@@ -1,4 +1,4 @@
-//! Codex: a TOML file each; the keys beside name, description and developer_instructions are a layer of its configuration.
+//! Codex: a TOML file each; the keys beside name, description and `developer_instructions` are a layer of its configuration.
 
 use super::{Identity, Table};
 use crate::definition::field::Field;

@@ -1,0 +1,150 @@
+//! Lists of tools in every shape they are written in.
+
+use super::Normaliser;
+use crate::definition::field::Field;
+use crate::definition::node::{Entry, Node, NodeValue, ScalarKind};
+use crate::definition::tool::{Resolved, ToolClass, ToolName, resolve, suggest};
+use crate::definition::value::{split_names, text};
+use crate::diagnostic::{Code, Diagnostic, Span};
+
+impl Normaliser<'_> {
+    pub(super) fn take_tools(&mut self, field: Field, entry: &Entry) -> bool {
+        let mut list = Vec::new();
+        match &entry.value.value {
+            NodeValue::Scalar(scalar) => match scalar.kind {
+                ScalarKind::Null => {
+                    if field == Field::Tools {
+                        let message = format!("`{}` has no value; it was read as no tools", entry.key);
+                        let help = "write `tools: []`, or remove the key to leave the tools unrestricted";
+                        self.say(Diagnostic::new(Code::EmptyTools, message).with_help(help), entry.key_span);
+                    }
+                }
+                ScalarKind::Bool(false) => {}
+                ScalarKind::Bool(true) | ScalarKind::Number => return false,
+                ScalarKind::Text => {
+                    let base = self.text_start(&entry.value);
+                    for (at, name) in split_names(&scalar.text) {
+                        let span = base
+                            .map_or(entry.value.span, |base| Span::new(base + at, base + at + name.len()));
+                        self.add_tool(name, span, field, &mut list);
+                    }
+                }
+            },
+            NodeValue::List(elements) => {
+                for element in elements {
+                    let Some(name) = text(element) else { return false };
+                    self.add_tool(&name, element.span, field, &mut list);
+                }
+            }
+            NodeValue::Map(entries) => return field == Field::Tools && self.take_tool_map(entries),
+        }
+        self.set_tools(field, list);
+        true
+    }
+
+    /// Where a one-line text begins in the source, so that its parts can be pointed at.
+    fn text_start(&self, node: &Node) -> Option<usize> {
+        let scalar = node.scalar()?;
+        let written = &self.source.text()[node.span.start..node.span.end];
+        written.find(&scalar.text).map(|at| node.span.start + at)
+    }
+
+    /// OpenCode's map: what is true is offered, what is false is not.
+    fn take_tool_map(&mut self, entries: &[Entry]) -> bool {
+        let mut offered = Vec::new();
+        let mut withheld = Vec::new();
+        let mut closed = false;
+        for entry in entries {
+            let allowed = match text(&entry.value).map(|word| word.to_lowercase()).as_deref() {
+                Some("true" | "allow" | "ask") => true,
+                Some("false" | "deny") => false,
+                _ => return false,
+            };
+            match (entry.key.as_str(), allowed) {
+                ("*", false) => closed = true,
+                (name, true) => self.add_tool(name, entry.key_span, Field::Tools, &mut offered),
+                (name, false) => self.add_tool(name, entry.key_span, Field::DisallowedTools, &mut withheld),
+            }
+        }
+        if closed || !offered.is_empty() {
+            self.set_tools(Field::Tools, offered);
+        }
+        if !withheld.is_empty() {
+            self.set_tools(Field::DisallowedTools, withheld);
+        }
+        true
+    }
+
+    fn set_tools(&mut self, field: Field, list: Vec<ToolName>) {
+        match field {
+            Field::Tools => self.definition.tools = Some(list),
+            _ => self.definition.disallowed_tools = Some(list),
+        }
+    }
+
+    /// Adds what one written name stands for; a pattern becomes a rule.
+    fn add_tool(&mut self, written: &str, span: Span, field: Field, list: &mut Vec<ToolName>) {
+        let written = written.trim_matches(['"', '\'', '`', ' ']);
+        let (name, pattern) = match written.split_once('(') {
+            Some((name, rest)) if rest.ends_with(')') => (name.trim(), Some(&rest[..rest.len() - 1])),
+            _ => (written, None),
+        };
+        let dialect = self.definition.dialect;
+        let resolved = resolve(name, dialect);
+        if let (Some(pattern), Resolved::Known([tool, ..])) = (pattern, &resolved) {
+            let rules = self.definition.permissions.get_or_insert_default();
+            let rule = format!("{tool}({pattern})");
+            if field == Field::DisallowedTools {
+                rules.deny.push(rule);
+                return;
+            }
+            rules.allow.push(rule);
+        }
+        let found: Vec<(String, ToolClass)> = match resolved {
+            Resolved::Known(canonical) => {
+                canonical.iter().map(|tool| ((*tool).to_owned(), ToolClass::Known)).collect()
+            }
+            Resolved::Other(class, name) => vec![(name, class)],
+        };
+        for (name, class) in found {
+            self.report_tool(&name, class, span, field);
+            if !list.iter().any(|tool| tool.name == name) {
+                list.push(ToolName { name, class, span });
+            }
+        }
+    }
+
+    fn report_tool(&mut self, name: &str, class: ToolClass, span: Span, field: Field) {
+        let diagnostic = match class {
+            ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard => return,
+            ToolClass::Foreign if field == Field::DisallowedTools => return,
+            ToolClass::Foreign => Diagnostic::new(
+                Code::ForeignTool,
+                format!("tool `{name}` does not exist here; the agent runs without it"),
+            ),
+            ToolClass::Unknown => {
+                let help = match suggest(name, self.definition.dialect) {
+                    Some(suggestion) => format!("did you mean `{suggestion}`?"),
+                    None => "remove it, or write `mcp__SERVER__TOOL` for a tool of an MCP server".to_owned(),
+                };
+                Diagnostic::new(Code::UnknownTool, format!("tool `{name}` is not known")).with_help(help)
+            }
+        };
+        self.say(diagnostic, span);
+    }
+
+    /// A list of tools none of which exists must not run as an agent without tools.
+    pub(super) fn judge_tools(&mut self) {
+        let Some(tools) = self.definition.tools.as_ref().filter(|tools| !tools.is_empty()) else { return };
+        let usable =
+            |tool: &ToolName| matches!(tool.class, ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard);
+        if !tools.iter().any(usable) {
+            let span = tools[0].span;
+            let help = "list tools that exist here, or write `tools: []` for an agent without tools";
+            self.say(
+                Diagnostic::new(Code::NoUsableTool, "none of the listed tools exists here").with_help(help),
+                span,
+            );
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The words and small shapes that single keys take.
+
+use crate::definition::field::Field;
+use crate::definition::node::{Node, NodeValue};
+use crate::definition::value::{names, word};
+use crate::definition::{Definition, PermissionMode, Visibility};
+
+/// Stores a value that was understood; false when there is none.
+pub(super) fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
+    let understood = value.is_some();
+    if understood {
+        *slot = value;
+    }
+    understood
+}
+
+pub(super) fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
+    match word(node).as_deref() {
+        Some("worktree") => set(&mut definition.workspace, Some("worktree".to_owned())),
+        Some(level @ ("none" | "landlock" | "sandbox" | "container")) => {
+            set(&mut definition.isolation, Some(level.to_owned()))
+        }
+        Some("true") => set(&mut definition.isolation, Some("sandbox".to_owned())),
+        Some("false") => set(&mut definition.isolation, Some("none".to_owned())),
+        _ => false,
+    }
+}
+
+pub(super) fn mode(word: &str) -> Option<PermissionMode> {
+    Some(match word {
+        "default" | "manual" | "bubble" => PermissionMode::Default,
+        "acceptedits" | "autoedit" => PermissionMode::AcceptEdits,
+        "auto" => PermissionMode::Auto,
+        "dontask" => PermissionMode::DontAsk,
+        "bypasspermissions" | "yolo" => PermissionMode::BypassPermissions,
+        "plan" | "readonly" => PermissionMode::Plan,
+        _ => return None,
+    })
+}
+
+pub(super) fn sandbox_mode(word: &str) -> Option<PermissionMode> {
+    Some(match word {
+        "readonly" => PermissionMode::Plan,
+        "workspacewrite" => PermissionMode::AcceptEdits,
+        "dangerfullaccess" => PermissionMode::BypassPermissions,
+        _ => return None,
+    })
+}
+
+pub(super) fn visibility(word: &str) -> Option<Visibility> {
+    match word {
+        "userfacing" | "public" => Some(Visibility::UserFacing),
+        "internal" | "hidden" => Some(Visibility::Internal),
+        _ => None,
+    }
+}
+
+pub(super) fn network(node: &Node) -> Option<serde_json::Value> {
+    match word(node).as_deref() {
+        Some("full" | "true") => Some("full".into()),
+        Some("none" | "false") => Some("none".into()),
+        _ => names(node).filter(|hosts| !node.is_null() && !hosts.is_empty()).map(Into::into),
+    }
+}
+
+pub(super) fn env(node: &Node) -> Option<serde_json::Value> {
+    match &node.value {
+        NodeValue::Map(entries) => {
+            entries.iter().all(|entry| entry.value.scalar().is_some()).then(|| node.to_json())
+        }
+        _ => names(node).map(Into::into),
+    }
+}
+
+pub(super) fn object(node: &Node) -> Option<serde_json::Value> {
+    node.entries().map(|_| node.to_json())
+}
+
+pub(super) fn one_of(node: &Node, known: &[&str]) -> Option<String> {
+    word(node).filter(|word| known.contains(&word.as_str()))
+}
+
+/// What a key takes, for a message.
+pub(super) fn expectation(field: Field) -> &'static str {
+    match field {
+        Field::Tools => "names of tools as a list or between commas",
+        Field::DisallowedTools | Field::Skills | Field::Callers => "names as a list or between commas",
+        Field::Delegates => "names of agents, `*` or a list",
+        Field::PermissionMode => "default, acceptEdits, dontAsk, bypassPermissions or plan",
+        Field::SandboxMode => "read-only, workspace-write or danger-full-access",
+        Field::Permissions => "lists under allow, ask and deny",
+        Field::OrderedPermissions => "allow, ask or deny, for each tool or pattern",
+        Field::Hooks => "lists of hooks by event",
+        Field::McpServers => "servers by name",
+        Field::Isolation | Field::Sandbox => "none, landlock, sandbox, container or worktree",
+        Field::Workspace => "shared or worktree",
+        Field::Network => "full, none or a list of hosts",
+        Field::Visibility => "user-facing or internal",
+        Field::Memory => "user, project or local",
+        Field::Effort => "low, medium, high, xhigh or max",
+        Field::Timeout(_) => "a duration such as 30s, 5m or 1h",
+        Field::MaxTurns => "a whole number above zero",
+        Field::Budget => "`usd` and `tokens`",
+        Field::Output => "`schema` and `retries`",
+        Field::OutputSchema => "a JSON Schema",
+        Field::Env => "names, or a mapping from names to values",
+        Field::ReadOnly
+        | Field::OnlyPerson
+        | Field::Infer
+        | Field::Hidden
+        | Field::Enabled
+        | Field::Disabled
+        | Field::Session
+        | Field::Findings
+        | Field::Background
+        | Field::Environment => "true or false",
+        Field::ContextFiles => "true, false or a list of files",
+        _ => "a text",
+    }
+}
