@@ -25,6 +25,8 @@ pub(super) struct Normaliser<'a> {
     pub refused: bool,
     /// The prompt file that the keys name, for dialects that keep it apart.
     pub prompt_file: Option<(String, Span)>,
+    /// Where a missing prompt would belong.
+    pub prompt_help: &'static str,
     /// Where the keys stand, for complaints about what is absent.
     pub head: Span,
 }
@@ -37,6 +39,7 @@ impl<'a> Normaliser<'a> {
             diagnostics: Vec::new(),
             refused: false,
             prompt_file: None,
+            prompt_help: "write the system prompt below the frontmatter",
             head,
         }
     }
@@ -135,7 +138,11 @@ impl<'a> Normaliser<'a> {
         if field.is_capability() {
             self.refuse(Code::BadCapability, message, entry.value.span);
         } else if !entry.value.is_null() {
-            let help = "correct it; until then the default counts";
+            let help = if field.is_text() {
+                "write it as a text"
+            } else {
+                "correct it; until then the default counts"
+            };
             self.say(Diagnostic::new(Code::BadValue, message).with_help(help), entry.value.span);
         }
     }

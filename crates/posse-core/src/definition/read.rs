@@ -291,6 +291,7 @@ fn read_toml(file: File) -> Reading {
         return Reading::not_an_agent(dialect, "it has neither description nor developer_instructions");
     }
     let mut normaliser = Normaliser::new(&source, dialect, source.line_at(0));
+    normaliser.prompt_help = "write the system prompt into `developer_instructions`";
     judge_bytes(&source, source.text().len(), &mut normaliser);
     normaliser.diagnostics.extend(source.notes().iter().cloned());
     normaliser.take(entries);
@@ -322,6 +323,9 @@ fn read_json(file: File) -> Vec<Reading> {
         diagnostic.place = Some(source.place(node.span));
         return rejected(diagnostic);
     };
+    if entries.is_empty() {
+        return Vec::new();
+    }
     let like_an_agent = |entry: &Entry| {
         let keys = entry.value.entries().unwrap_or_default();
         keys.iter().any(|key| key.key == "prompt" || key.key == "description")
@@ -335,6 +339,7 @@ fn read_json(file: File) -> Vec<Reading> {
 /// One `"name": {…}` of an agents.json.
 fn read_entry(source: &Source, entry: &Entry, dialect: Dialect) -> Reading {
     let mut normaliser = Normaliser::new(source, dialect, entry.key_span);
+    normaliser.prompt_help = "write the system prompt into `prompt`";
     let text = Some(source.text()[entry.key_span.start..entry.value.span.end].to_owned());
     let Some(keys) = entry.value.entries() else {
         let message = format!("`{}` is {}, not an object", entry.key, entry.value.kind_name());

@@ -9,7 +9,7 @@ use super::node::{Entry, Node, NodeValue, Scalar};
 use super::source::Source;
 use super::value::split_names;
 use super::write::quoted;
-use super::yaml;
+use super::yaml::{self, YamlError};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// The keys that could be read, and what had to be done to read them.
@@ -26,16 +26,15 @@ pub struct Keys {
 /// Reads the keys of the block at `span`.
 pub fn read_keys(source: &Source, span: Span) -> Keys {
     let block = &source.text()[span.start..span.end];
-    let (message, offset) = match yaml::parse(block, span.start) {
+    match yaml::parse(block, span.start) {
         Ok(Node { value: NodeValue::Map(mut entries), .. }) if entries.iter().all(|e| is_meant(e, block)) => {
             let diagnostics = restore_comment_cuts(source, &mut entries);
             return Keys { entries, diagnostics, refused: false };
         }
         Ok(node) if node.is_null() => return Keys::default(),
-        Ok(_) => ("the block is valid YAML, but not of the keys that are written".to_owned(), span.start),
-        Err(error) => (error.message, error.offset),
-    };
-    let mut recovery = Recovery { source, keys: Keys::default(), message, offset };
+        Ok(_) | Err(_) => {}
+    }
+    let mut recovery = Recovery { source, keys: Keys::default() };
     for field in cut(source, span) {
         recovery.read(&field);
     }
@@ -141,42 +140,38 @@ fn starts_field(key: &str, open_text: bool, dialogue: bool) -> bool {
 struct Recovery<'a> {
     source: &'a Source,
     keys: Keys,
-    /// Why the strict reading of the whole block failed, and where.
-    message: String,
-    offset: usize,
 }
 
 impl Recovery<'_> {
     fn read(&mut self, field: &RawField) {
         let text = &self.source.text()[field.span.start..field.span.end];
-        if let Ok(Node { value: NodeValue::Map(mut entries), .. }) = yaml::parse(text, field.span.start)
-            && entries.len() == 1
-            && entries[0].key == field.key
-            && entries.iter().all(|entry| is_meant(entry, text))
-        {
-            self.keys.diagnostics.extend(restore_comment_cuts(self.source, &mut entries));
-            self.keys.entries.append(&mut entries);
-            return;
-        }
+        let error = match yaml::parse(text, field.span.start) {
+            Ok(Node { value: NodeValue::Map(mut entries), .. })
+                if entries.len() == 1 && entries[0].key == field.key && is_meant(&entries[0], text) =>
+            {
+                self.keys.diagnostics.extend(restore_comment_cuts(self.source, &mut entries));
+                self.keys.entries.append(&mut entries);
+                return;
+            }
+            Ok(_) => YamlError { message: "a text was read as keys".into(), offset: field.key_span.end },
+            Err(error) => error,
+        };
         match known_field(&field.key) {
-            Some(known) if known.is_text() => self.take_literally(field),
-            Some(Field::Tools | Field::DisallowedTools) => self.take_names(field),
-            Some(known) if known.is_capability() => self.refuse(field),
-            _ => self.drop_key(field),
+            Some(known) if known.is_text() => self.take_literally(field, &error),
+            Some(Field::Tools | Field::DisallowedTools) => self.take_names(field, &error),
+            Some(known) if known.is_capability() => self.refuse(field, &error),
+            _ => self.drop_key(field, &error),
         }
     }
 
     /// A text is what stands there.
-    fn take_literally(&mut self, field: &RawField) {
+    fn take_literally(&mut self, field: &RawField, error: &YamlError) {
         let value = value_span(self.source.text(), field);
         let raw = &self.source.text()[value.start..value.end];
         let text = literal_text(raw);
-        let mut diagnostic = Diagnostic::new(Code::BrokenYaml, self.reason(field, &text)).with_help(format!(
-            "quote it: {}: {}",
-            field.key,
-            shown(&quoted(&text))
-        ));
-        let at = if (value.start..value.end).contains(&self.offset) { self.offset } else { value.start };
+        let mut diagnostic = Diagnostic::new(Code::BrokenYaml, reason(field, &text, error))
+            .with_help(format!("quote it: {}: {}", field.key, shown(&quoted(&text))));
+        let at = if (value.start..value.end).contains(&error.offset) { error.offset } else { value.start };
         let line = self.source.line_at(at);
         diagnostic.place = Some(self.source.place(Span::new(at, line.end.clamp(at, value.end.max(at)))));
         diagnostic.fix = self.source.fix(value, format!(" {}", quoted(&text)));
@@ -185,24 +180,17 @@ impl Recovery<'_> {
         self.keys.entries.push(Entry { key: field.key.clone(), key_span: field.key_span, value: node });
     }
 
-    fn reason(&self, field: &RawField, text: &str) -> String {
-        let first_line = text.lines().next().unwrap_or_default();
-        if first_line.contains(": ") || first_line.ends_with(':') {
-            return format!("the {} is not valid YAML: an unquoted value has `: ` in it", field.key);
-        }
-        format!("the {} is not valid YAML: {}", field.key, self.message)
-    }
-
     /// Names on one line can be told apart without YAML.
-    fn take_names(&mut self, field: &RawField) {
+    fn take_names(&mut self, field: &RawField, error: &YamlError) {
         let value = value_span(self.source.text(), field);
         let raw = self.source.text()[value.start..value.end].trim();
         let inner = match raw.strip_prefix('[') {
             Some(rest) => rest.strip_suffix(']'),
             None => Some(raw),
         };
-        let Some(names) = inner.filter(|inner| !inner.contains(['\n', '[', ']', '{', '}'])) else {
-            return self.refuse(field);
+        let readable = |inner: &&str| !inner.contains(['\n', '[', ']', '{', '}']) && !is_reference(inner);
+        let Some(names) = inner.filter(readable) else {
+            return self.refuse(field, error);
         };
         let base = value.start + self.source.text()[value.start..value.end].find(names).unwrap_or(0);
         let elements: Vec<Node> = split_names(names)
@@ -224,9 +212,9 @@ impl Recovery<'_> {
         self.keys.entries.push(Entry { key: field.key.clone(), key_span: field.key_span, value: node });
     }
 
-    fn refuse(&mut self, field: &RawField) {
+    fn refuse(&mut self, field: &RawField, error: &YamlError) {
         self.keys.refused = true;
-        let message = format!("`{}` cannot be read: {}", field.key, self.message);
+        let message = format!("`{}` cannot be read: {}", field.key, error.message);
         let help = format!(
             "correct the YAML of `{}`; without it the agent could do more than its author wrote",
             field.key
@@ -236,13 +224,29 @@ impl Recovery<'_> {
         self.keys.diagnostics.push(diagnostic);
     }
 
-    fn drop_key(&mut self, field: &RawField) {
-        let message = format!("`{}` cannot be read and was left out: {}", field.key, self.message);
+    fn drop_key(&mut self, field: &RawField, error: &YamlError) {
+        let message = format!("`{}` cannot be read and was left out: {}", field.key, error.message);
         let mut diagnostic =
             Diagnostic::new(Code::UnreadableKey, message).with_help("correct its YAML, or quote the value");
         diagnostic.place = Some(self.source.place(field.key_span));
         self.keys.diagnostics.push(diagnostic);
     }
+}
+
+fn reason(field: &RawField, text: &str, error: &YamlError) -> String {
+    let first_line = text.lines().next().unwrap_or_default();
+    if first_line.contains(": ") || first_line.ends_with(':') {
+        return format!("the {} is not valid YAML: an unquoted value has `: ` in it", field.key);
+    }
+    format!("the {} is not valid YAML: {}", field.key, error.message)
+}
+
+/// True for YAML's `*alias`, `&anchor` and `!tag`, which stand for something that is not here.
+fn is_reference(text: &str) -> bool {
+    let mut characters = text.trim_start().chars();
+    let first = characters.next();
+    let word = characters.next().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '!');
+    matches!(first, Some('*' | '&' | '!')) && word
 }
 
 /// What stands after the colon of a field.

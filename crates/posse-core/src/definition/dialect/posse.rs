@@ -5,7 +5,7 @@ use crate::definition::field::{Field, Unit};
 
 pub(super) const TABLE: Table = Table {
     identity: Identity::Key,
-    description_required: true,
+    description_required: false,
     keys: &[
         ("name", Field::Name),
         ("display_name", Field::DisplayName),

@@ -55,6 +55,8 @@ impl Normaliser<'_> {
         }
         let wrong = if own_slug == "main" || own_slug == "cli" {
             "is reserved"
+        } else if name.contains(char::is_control) {
+            "has a line break or control character"
         } else if name.starts_with('-') {
             "starts with a dash"
         } else if name.contains(':') && self.definition.dialect == Dialect::Claude {
@@ -71,8 +73,8 @@ impl Normaliser<'_> {
     fn judge_prompt(&mut self) {
         let prompt = &self.definition.prompt;
         if prompt.is_empty() {
-            let help = "write the system prompt below the frontmatter";
-            let diagnostic = Diagnostic::new(Code::EmptyPrompt, "the agent has no prompt").with_help(help);
+            let diagnostic =
+                Diagnostic::new(Code::EmptyPrompt, "the agent has no prompt").with_help(self.prompt_help);
             return self.refuse_with(diagnostic, self.head);
         }
         if let Some((_, character)) = first_hidden_character(prompt) {

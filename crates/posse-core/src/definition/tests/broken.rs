@@ -1,0 +1,852 @@
+//! Files that are not valid, each class seen in public collections: recovered as meant, or refused.
+
+use super::{check, check_bytes, check_keys};
+use expect_test::expect;
+
+#[test]
+fn an_unquoted_colon_is_text() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Use this: when code changes. Also: tests
+tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Use this: when code changes. Also: tests"
+              tools: ["Read"]
+            3:22 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Use this: when code changes. Also: tests"
+        "#]],
+    );
+}
+
+#[test]
+fn a_literal_backslash_n_stays_as_it_is() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Use it. Examples:\n- user: "hi"\n- bot: yes
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Use it. Examples:\\n- user: \"hi\"\\n- bot: yes"
+            3:39 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Use it. Examples:\\n- user: \"hi\"\\n- bot: yes"
+        "#]],
+    );
+}
+
+#[test]
+fn unindented_examples_belong_to_the_description() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Use this agent when asked. Examples:
+<example>
+Context: a user asks
+user: "Please review"
+assistant: "I will: use it"
+<commentary>
+why: because
+</commentary>
+</example>
+model: opus
+color: red
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Use this agent when asked. Examples:\n<example>\nContext: a user asks\nuser: \"Please review\"\nassistant: \"I will: use it\"\n<commentary>\nwhy: because\n</commentary>\n</example>"
+              model: "opus"
+              color: "red"
+            3:49 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Use this agent when asked. Examples:\n<example>\nContext: a user asks\nuser: \"Please review\"\nass…"
+        "#]],
+    );
+}
+
+#[test]
+fn an_indented_continuation_may_have_a_colon() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: first line
+  second: line
+  third: line
+tools: Read, Grep
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "first line\nsecond: line\nthird: line"
+              tools: ["Read","Grep"]
+            4:9 warning[broken-yaml] the description is not valid YAML: mapping values are not allowed in this context; quote it: description: "first line\nsecond: line\nthird: line"
+        "#]],
+    );
+}
+
+#[test]
+fn prose_may_start_with_a_bracket() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: [BETA] Reviews code
+tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "[BETA] Reviews code"
+              tools: ["Read"]
+            3:21 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "[BETA] Reviews code"
+        "#]],
+    );
+}
+
+#[test]
+fn prose_may_start_with_a_brace() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: {x} Reviews code
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "{x} Reviews code"
+            3:18 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "{x} Reviews code"
+        "#]],
+    );
+}
+
+#[test]
+fn broken_quotes_are_taken_off() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: "Say "hello" to: all"
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Say \"hello\" to: all"
+            3:20 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Say \"hello\" to: all"
+        "#]],
+    );
+}
+
+#[test]
+fn an_indicator_may_start_a_text() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: *bold* text
+argument-hint: @file
+model: %x
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "*bold* text"
+              model: "%x"
+              extra: {"argument-hint":"@file"}
+            3:14 warning[broken-yaml] the description is not valid YAML: while parsing node, found unknown anchor; quote it: description: "*bold* text"
+            4:1 info[unused-key] `argument-hint` is read by other tools and has no effect here
+            4:16 warning[broken-yaml] the argument-hint is not valid YAML: unexpected character: `@'; quote it: argument-hint: "@file"
+            5:8 warning[broken-yaml] the model is not valid YAML: unexpected character: `%'; quote it: model: "%x"
+        "#]],
+    );
+}
+
+#[test]
+fn an_anchor_in_a_text_is_text() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: &mut references
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "&mut references"
+            3:19 warning[broken-yaml] the description is not valid YAML: anchors, aliases and tags are not read; quote it: description: "&mut references"
+        "#]],
+    );
+}
+
+#[test]
+fn a_broken_block_scalar_is_dedented() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: |
+   first: line
+ second: line
+   third
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "first: line\nsecond: line\n  third"
+            5:2 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "first: line\nsecond: line\n  third"
+        "#]],
+    );
+}
+
+#[test]
+fn a_comment_sign_does_not_cut_a_description() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Knows C# and F # and more
+color: #ff0000
+model: sonnet # or opus
+---
+Do it.
+"#,
+        &expect![[r##"
+            agent (claude)
+              name: "a"
+              description: "Knows C# and F # and more"
+              model: "sonnet"
+              color: "#ff0000"
+            3:14 warning[comment-cut] ` #` cuts the description short in YAML; write description: "Knows C# and F # and more"
+            4:8 warning[comment-cut] ` #` cuts the color short in YAML; write color: "#ff0000"
+        "##]],
+    );
+}
+
+#[test]
+fn a_duplicate_text_key_takes_the_last() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: one
+description: two
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "two"
+            3:1 warning[duplicate-key] `description` stands twice; this one does not count; remove one of the two
+        "#]],
+    );
+}
+
+#[test]
+fn duplicate_tools_that_differ_are_refused() {
+    check_keys(
+        r#"tools: Read
+tools: Read, Bash"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:1 error[conflicting-key] `tools` stands twice with different values; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn duplicate_tools_that_agree_are_taken() {
+    check_keys(
+        r#"tools: [Read]
+tools: [Read]"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Read"]
+            4:1 warning[duplicate-key] `tools` stands twice; this one does not count; remove one of the two
+        "#]],
+    );
+}
+
+#[test]
+fn unreadable_tools_are_refused() {
+    check_keys(
+        "tools: {{{",
+        &expect![[r#"
+        rejected a (claude)
+        4:1 error[unreadable-capability] `tools` cannot be read: unclosed bracket '{'; correct the YAML of `tools`; without it the agent could do more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn unreadable_permissions_are_refused() {
+    check_keys(
+        r#"permissions:
+  allow: [a
+  deny: b"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:1 error[unreadable-capability] `permissions` cannot be read: illegal placement of ':' indicator; correct the YAML of `permissions`; without it the agent could do more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn tools_on_one_line_are_told_apart_without_yaml() {
+    check_keys(
+        "tools: Read, *, Bash(git log: *)",
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          tools: ["Read","*","Bash"]
+          permissions: {"allow":["Bash(git log: *)"],"ask":[],"deny":[]}
+        4:7 warning[broken-yaml] tools is not valid YAML; write it as a list: tools: [Read, "*", "Bash(git log: *)"]
+    "#]],
+    );
+}
+
+#[test]
+fn an_unreadable_key_that_grants_nothing_is_left_out() {
+    check_keys(
+        "metadata: {a: b",
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+        4:1 warning[unreadable-key] `metadata` cannot be read and was left out: unclosed bracket '{'; correct its YAML, or quote the value
+    "#]],
+    );
+}
+
+#[test]
+fn aliases_in_a_capability_are_refused() {
+    check_keys(
+        r#"x: &t [Read]
+tools: *t"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:1 warning[unreadable-key] `x` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
+            5:1 error[unreadable-capability] `tools` cannot be read: while parsing node, found unknown anchor; correct the YAML of `tools`; without it the agent could do more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn a_yaml_bomb_is_dropped_and_never_expanded() {
+    check_keys(
+        r#"a: &a [x,x,x,x,x,x,x,x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b]"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+            4:1 warning[unreadable-key] `a` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
+            5:1 warning[unreadable-key] `b` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
+            6:1 warning[unreadable-key] `c` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
+        "#]],
+    );
+}
+
+#[test]
+fn line_ends_of_windows_are_read() {
+    check(
+        ".claude/agents/a.md",
+        "---\r\nname: a\r\ndescription: d\r\ntools: Grpe\r\n---\r\nDo it.\r\n",
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Grpe"]
+            4:8 error[unknown-tool] tool `Grpe` is not known; did you mean `Grep`?
+            4:8 error[no-usable-tool] none of the listed tools exists here; list tools that exist here, or write `tools: []` for an agent without tools
+        "#]],
+    );
+}
+
+#[test]
+fn doubled_carriage_returns_are_read() {
+    check(
+        ".claude/agents/a.md",
+        "---\r\r\nname: a\r\r\ndescription: d\r\r\n---\r\r\nDo it.\r\r\n",
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+            - info[line-endings] the file has CR CR LF or lone CR line ends
+        "#]],
+    );
+}
+
+#[test]
+fn lone_carriage_returns_are_read() {
+    check(
+        ".claude/agents/a.md",
+        "---\rname: a\rdescription: d\r---\rDo it.\r",
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+        - info[line-endings] the file has CR CR LF or lone CR line ends
+    "#]],
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    check(
+        ".claude/agents/a.md",
+        "\u{feff}---\nname: a\ndescription: d\n---\nDo it.\n",
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+    "#]],
+    );
+}
+
+#[test]
+fn blank_lines_and_comments_may_come_first() {
+    check(
+        ".claude/agents/a.md",
+        r#"
+
+<!-- licence -->
+
+---
+name: a
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+        "#]],
+    );
+}
+
+#[test]
+fn a_closer_may_be_longer() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: d
+------
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_closer_is_assumed() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: d
+
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+            1:1 warning[missing-closer] the frontmatter has no closing `---`; put a line of three dashes below the last key
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_opener_is_assumed() {
+    check(
+        ".claude/agents/a.md",
+        r#"name: a
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+            1:1 warning[missing-opener] the frontmatter has no opening `---`; put a line of three dashes above the first key
+        "#]],
+    );
+}
+
+#[test]
+fn a_fenced_file_is_unwrapped() {
+    check(
+        ".claude/agents/a.md",
+        r#"```markdown
+---
+name: a
+description: d
+---
+Do it.
+```
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+            1:1 warning[fenced-file] the whole file is inside a code fence; remove the first and the last line
+        "#]],
+    );
+}
+
+#[test]
+fn a_fenced_block_of_yaml_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"```yaml
+name: a
+description: d
+```
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[yaml-fence] the file is a fenced block of YAML; write the keys between two lines of three dashes and the prompt below them
+        "#]],
+    );
+}
+
+#[test]
+fn mangled_frontmatter_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+
+## name: a
+## description: d
+
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[mangled-frontmatter] the frontmatter is opened and never closed; put a line of three dashes between the keys and the prompt
+        "#]],
+    );
+}
+
+#[test]
+fn frontmatter_quoted_in_prose_is_not_an_agent() {
+    check(
+        ".claude/agents/a.md",
+        r#"# How to write an agent
+
+```
+---
+name: a
+---
+```
+"#,
+        &expect![[r#"
+            not an agent: it has no frontmatter
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_file_is_not_an_agent() {
+    check(
+        ".claude/agents/a.md",
+        "",
+        &expect![[r#"
+        not an agent: it has no frontmatter
+    "#]],
+    );
+}
+
+#[test]
+fn only_dashes_are_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[mangled-frontmatter] the frontmatter is opened and never closed; put a line of three dashes between the keys and the prompt
+        "#]],
+    );
+}
+
+#[test]
+fn empty_frontmatter_is_not_an_agent() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+---
+Do it.
+"#,
+        &expect![[r#"
+            not an agent: its frontmatter has neither name nor description
+        "#]],
+    );
+}
+
+#[test]
+fn a_nul_byte_is_refused() {
+    check_bytes(
+        ".claude/agents/a.md",
+        b"---\nname: a\0\n---\nx",
+        &expect![[r#"
+        rejected a (claude)
+        - error[not-text] the file has a NUL byte; save it as UTF-8 text
+    "#]],
+    );
+}
+
+#[test]
+fn a_bad_byte_in_the_keys_is_refused() {
+    check_bytes(
+        ".claude/agents/a.md",
+        b"---\nname: a\ndescription: \xff\n---\nDo it.",
+        &expect![[r#"
+        rejected a (claude)
+        1:1 error[not-text] the frontmatter is not valid UTF-8; save the file as UTF-8
+    "#]],
+    );
+}
+
+#[test]
+fn a_bad_byte_in_the_prompt_is_replaced() {
+    check_bytes(
+        ".claude/agents/a.md",
+        b"---\nname: a\ndescription: d\n---\nDo \xff it.",
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          prompt: "Do � it."
+        5:1 warning[bad-bytes] the prompt is not valid UTF-8; save the file as UTF-8
+    "#]],
+    );
+}
+
+#[test]
+fn utf_16_is_converted() {
+    let text = "\u{feff}---\nname: a\ndescription: dé\n---\nDo it.";
+    let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    check_bytes(
+        ".claude/agents/a.md",
+        &bytes,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "dé"
+        - warning[utf-16] the file is UTF-16; save it as UTF-8
+    "#]],
+    );
+}
+
+#[test]
+fn huge_frontmatter_is_refused() {
+    let text = format!("---\nname: a\ndescription: {}\n---\nDo it.", "x".repeat(70_000));
+    check(
+        ".claude/agents/a.md",
+        &text,
+        &expect![[r#"
+        rejected a (claude)
+        1:1 error[file-too-large] the frontmatter has more than 65536 bytes
+    "#]],
+    );
+}
+
+#[test]
+fn a_huge_file_is_refused() {
+    let text = format!("---\nname: a\ndescription: d\n---\n{}", "x".repeat(1 << 21));
+    check(
+        ".claude/agents/a.md",
+        &text,
+        &expect![[r#"
+        rejected a (claude)
+        - error[file-too-large] the file has 2097183 bytes, more than 1048576
+    "#]],
+    );
+}
+
+#[test]
+fn a_hidden_character_is_reported() {
+    check(
+        ".claude/agents/a.md",
+        "---\nname: a\ndescription: good\u{202e} bad\n---\nDo it.\n",
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "good\u{202e} bad"
+            3:14 warning[hidden-character] `description` has the hidden character U+202E; remove it
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_prompt_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: d
+---
+
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[empty-prompt] the agent has no prompt; write the system prompt below the frontmatter
+        "#]],
+    );
+}
+
+#[test]
+fn an_empty_description_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description:
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[missing-description] the agent has no description; say in `description` when to delegate to this agent
+        "#]],
+    );
+}
+
+#[test]
+fn a_null_name_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: ~
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[missing-name] the agent has no name; add `name: a`
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_that_is_a_placeholder_list_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: [agent-name]
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[missing-name] the agent has no name; add `name: a`
+            2:7 warning[bad-value] `name` takes a text, not a list; write it as a text
+        "#]],
+    );
+}
+
+#[test]
+fn a_reserved_name_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: main
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected main (claude)
+            1:1 error[bad-name] the name `main` is reserved; choose another name
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_with_a_colon_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: "x:y"
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected x:y (claude)
+            1:1 error[bad-name] the name `x:y` contains a colon; choose another name
+        "#]],
+    );
+}
+
+#[test]
+fn a_skill_is_not_an_agent() {
+    check(
+        ".claude/agents/SKILL.md",
+        r#"---
+name: a
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            not an agent: its name or folder says that it is something else
+        "#]],
+    );
+}
+
+#[test]
+fn a_page_with_other_keys_is_not_an_agent() {
+    check(
+        "docs/agents/index.md",
+        r#"---
+title: Agents
+description: All of them
+---
+Do it.
+"#,
+        &expect![[r#"
+            not an agent: its frontmatter has no name
+        "#]],
+    );
+}
