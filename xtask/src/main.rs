@@ -1,1 +1,1 @@
-fn main() {}
+//! Chores of the project: `cargo xtask check`, `bench`, `fuzz`.

@@ -84,9 +84,10 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
                 continue;
             }
             let shown = file.display().to_string();
+            let shown = shown.strip_prefix("./").unwrap_or(&shown).to_owned();
             let rank = rank_alone(&shown, files, &mut directories);
             files += 1;
-            match read_file(&file, clues(&shown)) {
+            match read_file(Path::new(&shown), clues(&shown)) {
                 Ok(readings) => found.extend(readings.into_iter().map(|reading| Found {
                     reading,
                     path: Some(shown.clone()),

@@ -21,7 +21,7 @@ pub(crate) fn read_regular(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let file = opened.map_err(|error| complaint(format!("cannot be read: {error}")))?;
     let metadata = file.metadata().map_err(|error| complaint(format!("cannot be read: {error}")))?;
     if !metadata.is_file() {
-        return Err(complaint("is not a regular file".to_owned()));
+        return Err(complaint("not a regular file".to_owned()));
     }
     let mut bytes = Vec::with_capacity(metadata.len().min(FILE_BYTES_MAX as u64) as usize + 1);
     let limit = FILE_BYTES_MAX as u64 + 1;

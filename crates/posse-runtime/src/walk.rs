@@ -62,7 +62,7 @@ impl Walker {
                 search.inside.push((metadata.dev(), metadata.ino()));
                 self.enter(directory, &mut search);
             }
-            Ok(_) => self.complain(directory, Code::Unreadable, "is not a directory".into()),
+            Ok(_) => self.complain(directory, Code::Unreadable, "not a directory".into()),
             Err(error) if is_absent(directory, &error) => {}
             Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
         }
@@ -111,20 +111,26 @@ impl Walker {
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
             Err(_) if kind.is_symlink() && !wanted => return,
-            Err(error) => return self.complain(&path, Code::LinkLoop, format!("leads nowhere: {error}")),
+            Err(error) => {
+                return self.complain(&path, Code::LinkLoop, format!("the link leads nowhere: {error}"));
+            }
         };
         if metadata.is_dir() && search.depth == Depth::Tree {
             self.descend(&path, (metadata.dev(), metadata.ino()), search);
         } else if metadata.is_file() {
             search.found.extend(wanted.then_some(path));
         } else if !metadata.is_dir() && wanted {
-            self.complain(&path, Code::Unreadable, "is not a regular file".into());
+            self.complain(&path, Code::Unreadable, "not a regular file".into());
         }
     }
 
     fn descend(&mut self, path: &Path, real: RealFile, search: &mut Search<'_>) {
         if search.inside.contains(&real) {
-            return self.complain(path, Code::LinkLoop, "leads back to a directory that contains it".into());
+            return self.complain(
+                path,
+                Code::LinkLoop,
+                "the link leads back to a directory that contains it".into(),
+            );
         }
         if search.inside.len() >= DEPTH_MAX {
             return self.complain(path, Code::TooMany, format!("nested deeper than {DEPTH_MAX} directories"));

@@ -31,13 +31,12 @@ pub struct App {
 impl App {
     /// Decides everything that the global options and the environment decide.
     pub fn new(global: &Global) -> Result<App, CommandError> {
-        let printer = Printer { level: level(global), json: global.json };
         let cwd = working_directory(global.cwd.as_deref())?;
-        let places = Places::from_variables(cwd, |name| std::env::var_os(name));
-        App::at(places, printer, global)
+        App::at(Places::from_variables(cwd, |name| std::env::var_os(name)), global)
     }
 
-    fn at(places: Places, printer: Printer, global: &Global) -> Result<App, CommandError> {
+    fn at(places: Places, global: &Global) -> Result<App, CommandError> {
+        let printer = Printer { level: level(global), json: global.json, places: Some(places.clone()) };
         let trust = Trust::load(places.state.as_deref()).map_err(|error| {
             CommandError::new(Kind::Internal, format!("cannot read what is trusted: {error}"))
                 .with_help("mend or remove the file; without it nothing of a project is trusted")
@@ -56,8 +55,7 @@ impl App {
                 format!("{} is not a directory", directory.display()),
             ));
         }
-        let printer = Printer { level: self.printer.level, json: self.printer.json };
-        App::at(Places { cwd: cwd.canonicalize()?, ..self.places.clone() }, printer, global)
+        App::at(Places { cwd: cwd.canonicalize()?, ..self.places.clone() }, global)
     }
 
     /// Reads every place; a configuration with errors stops here, since it could have forbidden something.
@@ -78,8 +76,7 @@ impl App {
         let discovery = Discovery { places: &self.places, config: &self.config, trust: &self.trust, cli };
         let discovered = discover(&discovery);
         for (scope, place, count) in &discovered.counts {
-            let line =
-                format!("{count:>5} from {} ({})", self.places.shown(Path::new(place)), scope.as_str());
+            let line = format!("{count:>5} from {} ({})", self.printer.shown(place), scope.as_str());
             self.printer.detail(&styled(DIM, &line))?;
         }
         Ok(discovered)
@@ -87,7 +84,7 @@ impl App {
 
     fn warn_about_config(&self) -> Result<(), CommandError> {
         for problem in &self.config.problems {
-            self.printer.diagnostic(&self.shown(problem), None)?;
+            self.printer.diagnostic(problem)?;
         }
         Ok(())
     }
@@ -103,16 +100,10 @@ impl App {
         }
     }
 
-    /// A diagnostic with its path as a person would name it.
-    pub fn shown(&self, diagnostic: &Diagnostic) -> Diagnostic {
-        let path = diagnostic.path.as_deref().map(|path| self.places.shown(Path::new(path)));
-        Diagnostic { path, ..diagnostic.clone() }
-    }
-
     /// Says what is wrong with things that are not definitions, so that nothing is skipped in silence.
     pub fn report(&self, registry: &Registry) -> Result<(), CommandError> {
         for problem in &registry.problems {
-            self.printer.diagnostic(&self.shown(problem), None)?;
+            self.printer.diagnostic(problem)?;
         }
         Ok(())
     }

@@ -15,6 +15,8 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 
+use posse_runtime::Places;
+
 use crate::app::App;
 use crate::error::{CommandError, Kind};
 use crate::print::{Level, Printer};
@@ -75,7 +77,9 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &arguments),
     };
-    let printer = Printer { level: Level::Normal, json: cli.global.json };
+    let places =
+        std::env::current_dir().ok().map(|cwd| Places::from_variables(cwd, |name| std::env::var_os(name)));
+    let printer = Printer { level: Level::Normal, json: cli.global.json, places };
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(&printer, &error),
@@ -112,17 +116,14 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let failure = CommandError::new(Kind::Usage, message).with_help("see `posse --help`");
-    fail(&Printer { level: Level::Normal, json: true }, &failure)
+    fail(&Printer { level: Level::Normal, json: true, places: None }, &failure)
 }
 
 fn fail(printer: &Printer, error: &CommandError) -> ExitCode {
     let printed = if printer.json {
         printer.json(&error.to_json())
     } else {
-        let problems = error.problems.iter().try_for_each(|problem| {
-            let source = check::source_of(problem);
-            printer.diagnostic(problem, source.as_deref())
-        });
+        let problems = error.problems.iter().try_for_each(|problem| printer.diagnostic(problem));
         problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
     };
     match printed {

@@ -4,10 +4,13 @@ mod snippet;
 mod table;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use posse_core::definition::source::Source;
 use posse_core::diagnostic::{Diagnostic, Severity};
 use posse_core::text::visible;
+use posse_runtime::Places;
 use serde_json::Value;
 
 pub use table::Table;
@@ -30,6 +33,8 @@ pub struct Printer {
     pub level: Level,
     /// True when stdout carries one JSON value and nothing else.
     pub json: bool,
+    /// What paths are shown relative to.
+    pub places: Option<Places>,
 }
 
 pub const BOLD: Style = Style::new().bold();
@@ -84,15 +89,40 @@ impl Printer {
         }
     }
 
-    /// Prints a diagnostic with the line it points to on stderr; `source` is the text of its file.
-    pub fn diagnostic(&self, diagnostic: &Diagnostic, source: Option<&str>) -> io::Result<()> {
+    /// Prints a diagnostic with the line it points to on stderr, if its severity is asked for.
+    pub fn diagnostic(&self, diagnostic: &Diagnostic) -> io::Result<()> {
         let wanted = match diagnostic.severity {
             Severity::Error => true,
             Severity::Warning => self.level >= Level::Normal,
             Severity::Info => self.level >= Level::Verbose,
         };
-        if wanted { self.say(&snippet::render(diagnostic, source, stderr_width())) } else { Ok(()) }
+        if !wanted {
+            return Ok(());
+        }
+        let source = source_of(diagnostic);
+        self.say(&snippet::render(&self.with_shown_paths(diagnostic), source.as_deref(), stderr_width()))
     }
+
+    /// A path as a person would name it.
+    pub fn shown(&self, path: &str) -> String {
+        self.places.as_ref().map_or_else(|| path.to_owned(), |places| places.shown(Path::new(path)))
+    }
+
+    fn with_shown_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
+        let mut shown = diagnostic.clone();
+        shown.path = diagnostic.path.as_deref().map(|path| self.shown(path));
+        if let Some(places) = &self.places {
+            shown.message = shown.message.replace(&format!("{}/", places.cwd.display()), "");
+        }
+        shown
+    }
+}
+
+/// The text of the file a diagnostic points into, as it was read.
+fn source_of(diagnostic: &Diagnostic) -> Option<String> {
+    diagnostic.place?;
+    let bytes = std::fs::read(diagnostic.path.as_deref()?).ok()?;
+    Source::decode(bytes).ok().map(|source| source.text().to_owned())
 }
 
 /// The width of the terminal on stdout; `None` for a pipe, which has no width.

@@ -92,7 +92,7 @@ fn missing_closer(source: &Source, opener: Span, start: usize) -> Top {
     let yaml = Span::new(start, start + text[start..end].trim_end().len());
     let mut repair = Diagnostic::new(Code::MissingCloser, "the frontmatter has no closing `---`")
         .with_help("put a line of three dashes below the last key");
-    repair.fix = source.fix(Span::new(yaml.end, yaml.end), "\n---".into());
+    repair.fix = source.fix(Span::new(yaml.end, yaml.end), "\n---");
     let repairs = vec![placed(source, repair, opener)];
     Top::Block(Block { yaml, body: Span::new(end, text.len()), repairs })
 }
@@ -104,7 +104,7 @@ fn missing_opener(source: &Source, first: Span) -> Top {
         if is_dashes(content) {
             let mut repair = Diagnostic::new(Code::MissingOpener, "the frontmatter has no opening `---`")
                 .with_help("put a line of three dashes above the first key");
-            repair.fix = source.fix(Span::new(first.start, first.start), "---\n".into());
+            repair.fix = source.fix(Span::new(first.start, first.start), "---\n");
             return Top::Block(Block {
                 yaml: Span::new(first.start, candidate.start),
                 body: Span::new(next_line(text, candidate), text.len()),
@@ -144,7 +144,7 @@ fn fenced(source: &Source, fence: Span) -> Top {
     if kept.ends_with(&mark) && kept.len() > mark.len() {
         block.body.end = block.body.start + kept.len() - mark.len();
         // Both fences go in one fix: the text between them is repeated as it is.
-        repair.fix = source.fix(Span::new(fence.start, text.len()), text[inner..block.body.end].to_owned());
+        repair.fix = source.fix(Span::new(fence.start, text.len()), &text[inner..block.body.end]);
     }
     block.repairs.push(placed(source, repair, fence));
     Top::Block(block)

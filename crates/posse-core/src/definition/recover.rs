@@ -86,7 +86,7 @@ fn restore_comment_cuts(source: &Source, entries: &mut [Entry]) -> Vec<Diagnosti
             Diagnostic::new(Code::CommentCut, format!("` #` cuts the {} short in YAML", entry.key))
                 .with_help(format!("write {}: {}", entry.key, shown(&quoted(raw))));
         diagnostic.place = Some(source.place(span));
-        diagnostic.fix = source.fix(span, quoted(raw));
+        diagnostic.fix = source.fix(span, &quoted(raw));
         diagnostics.push(diagnostic);
         entry.value = Node { span, value: NodeValue::Scalar(Scalar::text(raw)) };
     }
@@ -117,6 +117,10 @@ fn cut(source: &Source, span: Span) -> Vec<RawField> {
             let key_span = Span::new(line.start, line.start + key.len());
             fields.push(RawField { key: key.to_owned(), key_span, span: line });
         } else if let Some(field) = fields.last_mut() {
+            let comment = content.starts_with('#') && !open_text;
+            if comment {
+                continue;
+            }
             let indented = content.starts_with([' ', '\t']) || content.trim().is_empty();
             open_text |= !indented && known_field(&field.key).is_some_and(Field::is_text);
             field.span.end = line.end;
@@ -174,7 +178,7 @@ impl Recovery<'_> {
         let at = if (value.start..value.end).contains(&error.offset) { error.offset } else { value.start };
         let line = self.source.line_at(at);
         diagnostic.place = Some(self.source.place(Span::new(at, line.end.clamp(at, value.end.max(at)))));
-        diagnostic.fix = self.source.fix(value, format!(" {}", quoted(&text)));
+        diagnostic.fix = self.source.fix(value, &format!(" {}", quoted(&text)));
         self.keys.diagnostics.push(diagnostic);
         let node = Node { span: value, value: NodeValue::Scalar(Scalar::text(text)) };
         self.keys.entries.push(Entry { key: field.key.clone(), key_span: field.key_span, value: node });
@@ -206,7 +210,7 @@ impl Recovery<'_> {
         let mut diagnostic = Diagnostic::new(Code::BrokenYaml, format!("{} is not valid YAML", field.key))
             .with_help(format!("write it as a list: {}: {}", field.key, shown(&list)));
         diagnostic.place = Some(self.source.place(value));
-        diagnostic.fix = self.source.fix(value, format!(" {list}"));
+        diagnostic.fix = self.source.fix(value, &format!(" {list}"));
         self.keys.diagnostics.push(diagnostic);
         let node = Node { span: value, value: NodeValue::List(elements) };
         self.keys.entries.push(Entry { key: field.key.clone(), key_span: field.key_span, value: node });

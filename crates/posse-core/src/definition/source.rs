@@ -11,7 +11,9 @@ pub const FILE_BYTES_MAX: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct Source {
     text: String,
-    /// (offset in the text, bytes of the file dropped before it), ascending.
+    /// Bytes of the byte order mark.
+    mark: usize,
+    /// (offset of a line feed in the text, carriage returns dropped up to it), ascending.
     dropped: Vec<(usize, usize)>,
     line_starts: Vec<usize>,
     /// False when text and file differ in more than dropped bytes, so that no fix can be placed.
@@ -48,14 +50,14 @@ impl Source {
                 Diagnostic::new(Code::NotText, "the file has a NUL byte").with_help("save it as UTF-8 text")
             );
         }
-        let (text, dropped, odd_line_ends) = normalise(text);
+        let Normalised { text, mark, dropped, odd_line_ends } = normalise(text);
         if odd_line_ends {
             notes.push(Diagnostic::new(Code::LineEndings, "the file has CR CR LF or lone CR line ends"));
         }
         let line_starts = std::iter::once(0)
             .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
             .collect();
-        Ok(Source { text, dropped, line_starts, exact, first_bad_byte, notes })
+        Ok(Source { text, mark, dropped, line_starts, exact, first_bad_byte, notes })
     }
 
     /// The text, with line feeds only and no byte order mark.
@@ -75,8 +77,16 @@ impl Source {
 
     /// The offset in the file of an offset in the text.
     pub fn file_offset(&self, offset: usize) -> usize {
-        let index = self.dropped.partition_point(|(at, _)| *at <= offset);
-        offset + index.checked_sub(1).map_or(0, |before| self.dropped[before].1)
+        self.mark + offset + self.dropped_before(self.dropped.partition_point(|(at, _)| *at <= offset))
+    }
+
+    /// The same for the end of a span, which comes before the carriage returns of its line.
+    fn file_end(&self, offset: usize) -> usize {
+        self.mark + offset + self.dropped_before(self.dropped.partition_point(|(at, _)| *at < offset))
+    }
+
+    fn dropped_before(&self, line_feeds: usize) -> usize {
+        line_feeds.checked_sub(1).map_or(0, |last| self.dropped[last].1)
     }
 
     /// Where a span is, in lines and columns from 1.
@@ -88,10 +98,12 @@ impl Source {
         Place { span, line, column }
     }
 
-    /// A replacement of `span`, if the file can be rewritten byte for byte elsewhere.
-    pub fn fix(&self, span: Span, replacement: String) -> Option<Fix> {
-        let place = Span::new(self.file_offset(span.start), self.file_offset(span.end));
-        self.exact.then_some(Fix { span: place, replacement })
+    /// A replacement of `span`, with the file's own line ends, if the rest of the file can be kept byte for byte.
+    pub fn fix(&self, span: Span, replacement: &str) -> Option<Fix> {
+        let end = self.file_end(span.end);
+        let place = Span::new(self.file_offset(span.start).min(end), end);
+        let line_end = if self.dropped.is_empty() { "\n" } else { "\r\n" };
+        self.exact.then(|| Fix { span: place, replacement: replacement.replace('\n', line_end) })
     }
 
     /// The line of the text that holds `offset`, without its line feed.
@@ -113,33 +125,44 @@ fn utf16_text(bytes: &[u8]) -> Option<String> {
     Some(char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
+/// A text with line feeds only, and what was left out to get there.
+struct Normalised {
+    text: String,
+    mark: usize,
+    dropped: Vec<(usize, usize)>,
+    odd_line_ends: bool,
+}
+
 /// Takes off a byte order mark and makes every `\r+\n` and lone `\r` one line feed.
-fn normalise(text: String) -> (String, Vec<(usize, usize)>, bool) {
+fn normalise(text: String) -> Normalised {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     if mark == 0 && !text.contains('\r') {
-        return (text, Vec::new(), false);
+        return Normalised { text, mark, dropped: Vec::new(), odd_line_ends: false };
     }
-    let mut out = String::with_capacity(text.len());
-    let mut dropped = vec![(0, mark)];
-    let mut dropped_bytes = mark;
-    let mut odd = false;
+    let mut out = Normalised {
+        text: String::with_capacity(text.len()),
+        mark,
+        dropped: Vec::new(),
+        odd_line_ends: false,
+    };
+    let mut returns_dropped = 0;
     let mut rest = &text[mark..];
     while let Some(at) = rest.find('\r') {
-        out.push_str(&rest[..at]);
+        out.text.push_str(&rest[..at]);
         let after = rest[at..].trim_start_matches('\r');
         let returns = rest.len() - at - after.len();
         if after.starts_with('\n') {
-            odd |= returns > 1;
-            dropped_bytes += returns;
-            dropped.push((out.len(), dropped_bytes));
+            out.odd_line_ends |= returns > 1;
+            returns_dropped += returns;
+            out.dropped.push((out.text.len(), returns_dropped));
         } else {
-            odd = true;
-            out.extend(std::iter::repeat_n('\n', returns));
+            out.odd_line_ends = true;
+            out.text.extend(std::iter::repeat_n('\n', returns));
         }
         rest = after;
     }
-    out.push_str(rest);
-    (out, dropped, odd)
+    out.text.push_str(rest);
+    out
 }
 
 #[cfg(test)]
@@ -170,7 +193,7 @@ mod tests {
         let bytes: Vec<u8> = "\u{feff}hé".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let source = decoded(&bytes);
         assert_eq!(source.text(), "hé");
-        assert!(source.fix(Span::new(0, 1), String::new()).is_none());
+        assert!(source.fix(Span::new(0, 1), "").is_none());
     }
 
     #[test]

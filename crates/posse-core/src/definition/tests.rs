@@ -3,6 +3,7 @@
 mod broken;
 mod dialects;
 mod properties;
+mod refused;
 mod shapes;
 
 use expect_test::Expect;

@@ -2,10 +2,9 @@
 
 mod fix;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use posse_core::definition::source::Source;
+use posse_core::definition::Scope;
 use posse_core::diagnostic::{Code, Diagnostic, Severity};
 use posse_core::registry::Registry;
 use posse_core::text::closest;
@@ -51,16 +50,47 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
         }
     }
     let diagnostics = collect(app, &checked.registry, options);
-    let count =
-        |severity: Severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let failed = errors > 0 || (options.strict && warnings > 0);
+    let counts = Counts::new(&checked, &diagnostics);
     if app.printer.json {
-        app.printer.json(&to_json(&checked, &diagnostics, (errors, warnings)))?;
+        app.printer.json(&to_json(&checked.registry, &diagnostics, &counts))?;
     } else {
-        print(app, &checked, &diagnostics, options)?;
+        print(app, &checked.registry, &diagnostics)?;
+        summarise(app, &counts, options)?;
     }
+    let failed = counts.errors > 0 || (options.strict && counts.warnings > 0);
     Ok(if failed { Kind::Definition.code() } else { 0 })
+}
+
+/// What there is of everything.
+struct Counts {
+    files: usize,
+    agents: usize,
+    rejected: usize,
+    not_agents: usize,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+    fixable: usize,
+}
+
+impl Counts {
+    fn new(checked: &Checked, diagnostics: &[Diagnostic]) -> Counts {
+        let registry = &checked.registry;
+        let count = |severity: Severity| diagnostics.iter().filter(|one| one.severity == severity).count();
+        // What is part of the program is not what was asked about.
+        let own = registry.entries().iter().filter(|entry| entry.found.scope != Scope::Builtin);
+        let (agents, rejected): (Vec<_>, Vec<_>) = own.partition(|entry| entry.definition().is_some());
+        Counts {
+            files: checked.files,
+            agents: agents.len(),
+            rejected: rejected.len(),
+            not_agents: registry.not_agents.len(),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            notes: count(Severity::Info),
+            fixable: diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()).count(),
+        }
+    }
 }
 
 fn read(app: &App, options: &Options) -> Result<Checked, CommandError> {
@@ -99,81 +129,58 @@ fn collect(app: &App, registry: &Registry, options: &Options) -> Vec<Diagnostic>
     diagnostics
 }
 
-fn to_json(checked: &Checked, diagnostics: &[Diagnostic], (errors, warnings): (usize, usize)) -> Value {
-    let registry = &checked.registry;
-    let agents = registry.entries().iter().filter(|entry| entry.definition().is_some()).count();
-    let skipped: Vec<Value> =
-        registry.not_agents.iter().map(|(path, reason)| json!({"path": path, "reason": reason})).collect();
+fn to_json(registry: &Registry, diagnostics: &[Diagnostic], counts: &Counts) -> Value {
+    let skipped = registry.not_agents.iter().map(|(path, reason)| json!({"path": path, "reason": reason}));
     json!({
-        "files": checked.files,
-        "agents": agents,
-        "not_agents": registry.not_agents.len(),
-        "rejected": registry.entries().len() - agents,
-        "errors": errors,
-        "warnings": warnings,
+        "files": counts.files,
+        "agents": counts.agents,
+        "not_agents": counts.not_agents,
+        "rejected": counts.rejected,
+        "errors": counts.errors,
+        "warnings": counts.warnings,
         "diagnostics": diagnostics.iter().map(Diagnostic::to_json).collect::<Vec<_>>(),
-        "not_agent_files": skipped,
+        "not_agent_files": skipped.collect::<Vec<_>>(),
     })
 }
 
-fn print(
-    app: &App,
-    checked: &Checked,
-    diagnostics: &[Diagnostic],
-    options: &Options,
-) -> Result<(), CommandError> {
-    let mut sources: BTreeMap<&str, Option<String>> = BTreeMap::new();
+fn print(app: &App, registry: &Registry, diagnostics: &[Diagnostic]) -> Result<(), CommandError> {
     for diagnostic in diagnostics {
-        let path = diagnostic.path.as_deref().unwrap_or_default();
-        let source = sources.entry(path).or_insert_with(|| source_of(diagnostic));
-        let shown = if options.paths.is_empty() { app.shown(diagnostic) } else { diagnostic.clone() };
-        app.printer.diagnostic(&shown, source.as_deref())?;
+        app.printer.diagnostic(diagnostic)?;
     }
-    let registry = &checked.registry;
     for (path, reason) in &registry.not_agents {
-        app.printer.detail(&format!("{path}: not an agent: {reason}"))?;
+        app.printer.detail(&format!("{}: not an agent: {reason}", app.printer.shown(path)))?;
     }
-    let agents = registry.entries().iter().filter(|entry| entry.definition().is_some()).count();
-    let rejected = registry.entries().len() - agents;
-    let count =
-        |severity: Severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
-    let notes = count(Severity::Info);
+    Ok(())
+}
+
+fn summarise(app: &App, counts: &Counts, options: &Options) -> Result<(), CommandError> {
+    let coloured = |count: usize, noun: &str, style| {
+        let text = plural(count, noun);
+        if count > 0 { styled(style, &text) } else { text }
+    };
     let mut parts =
-        vec![format!("{} read", plural(checked.files, "file")), styled(BOLD, &plural(agents, "agent"))];
-    if rejected > 0 {
-        parts.push(styled(RED, &format!("{rejected} rejected")));
+        vec![format!("{} read", plural(counts.files, "file")), styled(BOLD, &plural(counts.agents, "agent"))];
+    if counts.rejected > 0 {
+        parts.push(styled(RED, &format!("{} rejected", counts.rejected)));
     }
-    if !registry.not_agents.is_empty() {
-        parts.push(format!("{} not an agent", registry.not_agents.len()));
+    if counts.not_agents > 0 {
+        parts.push(format!("{} not an agent", counts.not_agents));
     }
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    parts.push(if errors > 0 { styled(RED, &plural(errors, "error")) } else { plural(errors, "error") });
-    parts.push(if warnings > 0 {
-        styled(YELLOW, &plural(warnings, "warning"))
-    } else {
-        plural(warnings, "warning")
-    });
+    parts.push(coloured(counts.errors, "error", RED));
+    parts.push(coloured(counts.warnings, "warning", YELLOW));
     app.printer.text(&format!("{}\n", parts.join(", ")))?;
-    let fixable = diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()).count();
-    if fixable > 0 && !options.fix {
+    if counts.fixable > 0 && !options.fix {
         app.printer
-            .hint(&format!("{} can be mended with `posse check --fix`", plural(fixable, "problem")))?;
+            .hint(&format!("{} can be mended with `posse check --fix`", plural(counts.fixable, "problem")))?;
     }
-    if notes > 0 && app.printer.level < Level::Verbose {
-        app.printer.hint(&format!("{} not shown; -v shows them", plural(notes, "note")))?;
+    if counts.notes > 0 && app.printer.level < Level::Verbose {
+        app.printer.hint(&format!("{} not shown; -v shows them", plural(counts.notes, "note")))?;
     }
     Ok(())
 }
 
 fn plural(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The text of the file a diagnostic points into, as it was read.
-pub fn source_of(diagnostic: &Diagnostic) -> Option<String> {
-    diagnostic.place?;
-    let bytes = std::fs::read(diagnostic.path.as_deref()?).ok()?;
-    Source::decode(bytes).ok().map(|source| source.text().to_owned())
 }
 
 fn explain(app: &App, name: &str) -> Result<u8, CommandError> {

@@ -18,6 +18,6 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<u8, CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut super::command(), "posse", &mut script);
-    Printer { level: Level::Normal, json: false }.raw(&String::from_utf8_lossy(&script))?;
+    Printer { level: Level::Normal, json: false, places: None }.raw(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }

@@ -77,8 +77,7 @@ fn table(app: &App, entries: &[&Entry], all: bool) -> Table {
                 row.push((definition.description.clone().unwrap_or_default(), plain));
             }
             None => {
-                let path =
-                    entry.found.path.as_deref().map(|path| app.places.shown(std::path::Path::new(path)));
+                let path = entry.found.path.as_deref().map(|path| app.printer.shown(path));
                 let reason = entry
                     .problems
                     .iter()
@@ -140,7 +139,7 @@ fn say_what_is_missing(
     if untrusted > 0 {
         app.printer.hint(&styled(
             YELLOW,
-            &format!("{} not trusted yet; look at them, then run `posse trust`", agents(untrusted)),
+            &format!("{} not trusted yet; `posse trust` shows what they may do and asks", agents(untrusted)),
         ))?;
     }
     if broken > 0 {

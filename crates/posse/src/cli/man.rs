@@ -24,6 +24,6 @@ pub fn run(options: &Options) -> Result<u8, CommandError> {
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text)?;
-    Printer { level: Level::Normal, json: false }.raw(&String::from_utf8_lossy(&text))?;
+    Printer { level: Level::Normal, json: false, places: None }.raw(&String::from_utf8_lossy(&text))?;
     Ok(0)
 }

@@ -28,6 +28,6 @@ pub fn run(options: &Options) -> Result<u8, CommandError> {
         Subject::Frontmatter => schema::frontmatter(),
         Subject::AgentsJson => schema::agents_json(),
     };
-    Printer { level: Level::Normal, json: true }.json(&schema)?;
+    Printer { level: Level::Normal, json: true, places: None }.json(&schema)?;
     Ok(0)
 }

@@ -74,10 +74,8 @@ fn show_file(
 ) -> Result<u8, CommandError> {
     let path = app.places.cwd.join(file);
     let shown = file.display().to_string();
-    let mut readings = read_one(&path, dialect).map_err(|problem| {
-        CommandError::new(Kind::Definition, format!("{shown} {}", problem.message))
-            .with_problems(vec![problem])
-    })?;
+    let mut readings = read_one(&path, dialect)
+        .map_err(|problem| CommandError::new(Kind::Definition, format!("{shown}: {}", problem.message)))?;
     for diagnostic in readings.iter_mut().flat_map(|reading| &mut reading.diagnostics) {
         diagnostic.path = Some(shown.clone());
     }
@@ -133,8 +131,7 @@ fn print(
         return Ok(0);
     }
     for problem in problems {
-        let source = super::check::source_of(problem);
-        app.printer.diagnostic(&app.shown(problem), source.as_deref())?;
+        app.printer.diagnostic(problem)?;
     }
     app.printer.raw(markdown)?;
     Ok(0)

@@ -103,11 +103,8 @@ fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
             "gone" => DIM,
             _ => YELLOW,
         };
-        text += &format!(
-            "{}  {}\n",
-            styled(style, &format!("{state:<7}")),
-            visible(&app.places.shown(Path::new(path)))
-        );
+        text +=
+            &format!("{}  {}\n", styled(style, &format!("{state:<7}")), visible(&app.printer.shown(path)));
     }
     if text.is_empty() {
         text = format!("nothing of {} needs trust\n", root.display());
@@ -125,7 +122,7 @@ fn describe(app: &App, registry: &Registry, open: &[Item]) -> Result<(), Command
         } else {
             String::new()
         };
-        text += &format!("  {}{mark}\n", styled(BOLD, &visible(&app.places.shown(Path::new(&item.key)))));
+        text += &format!("  {}{mark}\n", styled(BOLD, &visible(&app.printer.shown(&item.key))));
         let path = item.key.split('#').next().unwrap_or_default();
         let entries = registry.entries().iter().filter(|entry| entry.found.path.as_deref() == Some(path));
         for entry in entries.filter(|entry| {
@@ -175,7 +172,7 @@ fn agreed(open: &[Item]) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
-    let printer = crate::print::Printer { level: crate::print::Level::Normal, json: false };
+    let printer = crate::print::Printer { level: crate::print::Level::Normal, json: false, places: None };
     printer.say(&format!("Trust {} as they are now? [y/N]", plural(open.len())))?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;

@@ -138,7 +138,9 @@ impl Normaliser<'_> {
         let Some(tools) = self.definition.tools.as_ref().filter(|tools| !tools.is_empty()) else { return };
         let usable =
             |tool: &ToolName| matches!(tool.class, ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard);
-        if !tools.iter().any(usable) {
+        // An unknown tool has been reported already, and keeps the agent from running by itself.
+        let reported = tools.iter().any(|tool| tool.class == ToolClass::Unknown);
+        if !reported && !tools.iter().any(usable) {
             let span = tools[0].span;
             let help = "list tools that exist here, or write `tools: []` for an agent without tools";
             self.say(

@@ -497,11 +497,7 @@ fn nanoclaw() {
 
 #[test]
 fn nanoclaw_empty_is_quiet() {
-    check(
-        "agents.json",
-        "{}",
-        &expect![""],
-    );
+    check("agents.json", "{}", &expect![""]);
 }
 
 #[test]

@@ -1,0 +1,338 @@
+//! `posse init`, `trust`, `schema`, `completions`, `man`, and the configuration.
+
+use expect_test::expect;
+
+use crate::{agent, check, json, project};
+
+#[test]
+fn init_writes_what_is_trusted_and_keeps_what_is_there() {
+    let project = project();
+    check(
+        &project,
+        &["init"],
+        &expect![[r#"
+        --- stdout
+        wrote .posse/agents/research-assistant.md
+        wrote .posse/agents/code-analyst.md
+        wrote .posse/agents/summarizer.md
+        wrote .posse/config.toml
+        --- stderr
+        next: `posse list` shows your agents, `posse show NAME` one of them; edit the files, then `posse check`
+        --- exit 0
+    "#]],
+    );
+    project.write(".posse/agents/summarizer.md", "mine");
+    check(
+        &project,
+        &["init"],
+        &expect![[r#"
+        --- stdout
+        kept  .posse/agents/research-assistant.md (already there; --force overwrites)
+        kept  .posse/agents/code-analyst.md (already there; --force overwrites)
+        kept  .posse/agents/summarizer.md (already there; --force overwrites)
+        kept  .posse/config.toml (already there; --force overwrites)
+        --- stderr
+        next: `posse list` shows your agents, `posse show NAME` one of them; edit the files, then `posse check`
+        --- exit 0
+    "#]],
+    );
+    assert_eq!(project.read(".posse/agents/summarizer.md"), "mine");
+    let list = json(&project, &["list", "--scope", "project", "--json"]);
+    let trusted: Vec<_> = list
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|agent| (agent["name"].clone(), agent["trusted"].clone()))
+        .collect();
+    assert_eq!(trusted, [("code-analyst".into(), true.into()), ("research-assistant".into(), true.into())]);
+    assert_eq!(project.run(&["init", "--force"]).code, 0);
+    assert_ne!(project.read(".posse/agents/summarizer.md"), "mine");
+}
+
+#[test]
+fn init_for_the_user_writes_into_the_configuration() {
+    let project = project();
+    check(
+        &project,
+        &["init", "--user"],
+        &expect![[r#"
+        --- stdout
+        wrote ~/.config/posse/agents/research-assistant.md
+        wrote ~/.config/posse/agents/code-analyst.md
+        wrote ~/.config/posse/agents/summarizer.md
+        wrote ~/.config/posse/config.toml
+        --- stderr
+        next: `posse list` shows your agents, `posse show NAME` one of them; edit the files, then `posse check`
+        --- exit 0
+    "#]],
+    );
+    assert_eq!(json(&project, &["list", "--scope", "user", "--json"]).as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn trust_holds_until_the_file_changes() {
+    let project = project();
+    project
+        .write(".claude/agents/a.md", agent("a", "tools: Bash\n"))
+        .write(".posse/config.toml", "duplicates = \"reject\"\n");
+    project.write("agents.json", r#"{"j": {"description": "d", "prompt": "p"}}"#);
+    check(
+        &project,
+        &["trust"],
+        &expect![[r#"
+        --- stderr
+        This project asks you to trust:
+          .claude/agents/a.md
+              Bash
+          agents.json#j
+              any tool
+          .posse/config.toml
+        error: nothing was trusted
+        help: run `posse trust` at a terminal, or `posse trust --yes` once you have looked at the files
+        --- exit 7
+    "#]],
+    );
+    check(
+        &project,
+        &["trust", "--yes"],
+        &expect![[r#"
+        --- stdout
+        trusted 3 files as they are now
+        --- exit 0
+    "#]],
+    );
+    check(
+        &project,
+        &["trust", "--yes"],
+        &expect![[r#"
+        --- stdout
+        nothing new: everything of this project is trusted, or there is nothing
+        --- exit 0
+    "#]],
+    );
+    project.write(".claude/agents/a.md", agent("a", "tools: Bash, Write\n"));
+    check(
+        &project,
+        &["trust", "--list"],
+        &expect![[r#"
+        --- stdout
+        changed  .claude/agents/a.md
+        trusted  agents.json#j
+        trusted  .posse/config.toml
+        --- exit 0
+    "#]],
+    );
+    check(
+        &project,
+        &["list", "--scope", "project"],
+        &expect![[r#"
+            --- stdout
+            NAME  SCOPE    DIALECT   MODEL  TOOLS       DESCRIPTION
+            a     project  claude    -      Bash Write  Does a
+            j     project  nanoclaw  -      any         d
+            --- stderr
+            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            --- exit 0
+        "#]],
+    );
+    check(
+        &project,
+        &["trust", "--revoke"],
+        &expect![[r#"
+        --- stdout
+        revoked the trust in 3 files below [WORK]
+        --- exit 0
+    "#]],
+    );
+    check(
+        &project,
+        &["trust", "--list", "--json"],
+        &expect![[r#"
+        --- stdout
+        [
+          {
+            "path": "[WORK]/.claude/agents/a.md",
+            "state": "new"
+          },
+          {
+            "path": "[WORK]/agents.json#j",
+            "state": "new"
+          },
+          {
+            "path": "[WORK]/.posse/config.toml",
+            "state": "new"
+          }
+        ]
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn an_untrusted_project_configuration_is_not_used() {
+    let project = project();
+    project
+        .write(".posse/config.toml", "duplicates = \"reject\"\n")
+        .write(".claude/agents/a.md", agent("a", ""))
+        .write("~/.claude/agents/a.md", agent("a", ""));
+    check(
+        &project,
+        &["list", "--scope", "project"],
+        &expect![[r#"
+            --- stdout
+            NAME  SCOPE    DIALECT  MODEL  TOOLS  DESCRIPTION
+            a     project  claude   -      any    Does a
+            --- stderr
+            warning[config-untrusted]: the project's configuration is not trusted and was not used
+            --> .posse/config.toml
+             = help: look at it, then run `posse trust`
+            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            --- exit 0
+        "#]],
+    );
+    project.run(&["trust", "--yes"]);
+    check(
+        &project,
+        &["list", "--scope", "project"],
+        &expect![[r#"
+        --- stdout
+        NAME  SCOPE    DIALECT  MODEL  TOOLS  DESCRIPTION
+        a     project  claude   -      any    Does a
+        --- stderr
+        1 agent is not runnable; `posse check` says why
+        --- exit 0
+    "#]],
+    );
+    check(
+        &project,
+        &["check"],
+        &expect![[r#"
+            --- stdout
+            2 files read, 2 agents, 2 errors, 0 warnings
+            --- stderr
+            error[shadow-rejected]: `a` is defined in 2 places: .claude/agents/a.md, [HOME]/.claude/agents/a.md
+            --> ~/.claude/agents/a.md
+             = help: keep one of them
+            error[shadow-rejected]: `a` is defined in 2 places: .claude/agents/a.md, [HOME]/.claude/agents/a.md
+            --> .claude/agents/a.md
+             = help: keep one of them
+            --- exit 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
+    let project = project();
+    project.write("~/.config/posse/config.toml", "duplicates = \"rejct\"\n");
+    check(
+        &project,
+        &["list"],
+        &expect![[r#"
+            --- stderr
+            error[config-value]: `duplicates` takes "shadow" or "reject", not `rejct`
+             --> ~/.config/posse/config.toml:1:14
+              |
+            1 | duplicates = "rejct"
+              |              ^^^^^^^
+            error: the configuration cannot be used
+            help: correct it as said above
+            --- exit 3
+        "#]],
+    );
+    check(
+        &project,
+        &["list", "--json"],
+        &expect![[r#"
+        --- stdout
+        {
+          "error": {
+            "kind": "definition",
+            "message": "the configuration cannot be used",
+            "help": "correct it as said above"
+          },
+          "problems": [
+            {
+              "severity": "error",
+              "code": "config-value",
+              "message": "`duplicates` takes \"shadow\" or \"reject\", not `rejct`",
+              "help": null,
+              "path": "[HOME]/.config/posse/config.toml",
+              "line": 1,
+              "column": 14
+            }
+          ]
+        }
+        --- exit 3
+    "#]],
+    );
+    check(
+        &project,
+        &["check"],
+        &expect![[r#"
+            --- stdout
+            0 files read, 0 agents, 1 error, 0 warnings
+            --- stderr
+            error[config-value]: `duplicates` takes "shadow" or "reject", not `rejct`
+             --> ~/.config/posse/config.toml:1:14
+              |
+            1 | duplicates = "rejct"
+              |              ^^^^^^^
+            --- exit 3
+        "#]],
+    );
+    check(
+        &project,
+        &["--config", "nowhere.toml", "list"],
+        &expect![[r#"
+        --- stderr
+        error[config-broken]: the file named by --config is not there
+        --> nowhere.toml
+        error: the configuration cannot be used
+        help: correct it as said above
+        --- exit 3
+    "#]],
+    );
+}
+
+#[test]
+fn more_directories_come_from_the_configuration() {
+    let project = project();
+    project.write("~/.config/posse/config.toml", "agents_dirs = [\"more\", \"gone\"]\n");
+    project.write("~/.config/posse/more/a.md", agent("a", ""));
+    check(
+        &project,
+        &["list", "--scope", "user"],
+        &expect![[r#"
+        --- stdout
+        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+        a     user   claude   -      any    Does a
+        --- stderr
+        error[unreadable]: named by `agents_dirs` and not a directory
+        --> ~/.config/posse/gone
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn schemas_completions_and_manual_pages_are_printed() {
+    let project = project();
+    let schema = json(&project, &["schema"]);
+    assert_eq!(
+        schema["properties"]["timeout"]["description"],
+        "The most wall-clock time: 500ms, 30s, 5m, 1h."
+    );
+    assert_eq!(
+        json(&project, &["schema", "agents.json"])["additionalProperties"]["required"],
+        serde_json::json!(["description", "prompt"])
+    );
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let finished = project.run(&["completions", shell]);
+        assert!(finished.code == 0 && finished.stdout.contains("posse"), "{shell}");
+    }
+    assert!(project.run(&["man"]).stdout.contains(".TH posse 1"));
+    assert!(project.run(&["man", "check"]).stdout.contains("posse\\-check"));
+    assert_eq!(project.run(&["man", "nope"]).code, 2);
+    assert_eq!(project.run(&["--version"]).stdout, format!("posse {}\n", env!("CARGO_PKG_VERSION")));
+}
