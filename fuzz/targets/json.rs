@@ -1,0 +1,13 @@
+//! agents.json: no panic, and one bad entry spares the others.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use posse_core::definition::family::clues;
+use posse_core::definition::read::{File, read};
+
+fuzz_target!(|bytes: &[u8]| {
+    let readings = read(File { path: "agents.json".into(), bytes: bytes.to_vec(), clues: clues("agents.json") });
+    for diagnostic in readings.iter().flat_map(|reading| &reading.diagnostics) {
+        assert!(diagnostic.place.is_none_or(|place| place.span.end <= bytes.len() * 3));
+    }
+});
