@@ -26,7 +26,8 @@ pub(crate) fn run_targets(targets: &[&str], seconds: u64) -> Result<(), String> 
         let artifacts = format!("-artifact_prefix=target/fuzz/{target}-");
         let seeds = format!("fuzz/seeds/{target}");
         let binary = format!("target/fuzz/{host}/release/{target}");
-        let limits = ["-max_len=8192", "-timeout=5", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"];
+        let limits =
+            ["-max_len=8192", "-timeout=5", "-rss_limit_mb=1024", "-verbosity=0", "-print_final_stats=1"];
         let arguments = [&[found.as_str(), &seeds, &time, &artifacts], &limits[..]].concat();
         run_with(&binary, &arguments, &[])?;
     }
@@ -42,7 +43,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), String> {
         [] => run_targets(TARGETS, 10),
         ["--seconds", seconds] => run_targets(TARGETS, number(seconds)?),
         [target] if TARGETS.contains(target) => run_targets(&[target], 10),
-        [target, "--seconds", seconds] if TARGETS.contains(target) => run_targets(&[target], number(seconds)?),
+        [target, "--seconds", seconds] if TARGETS.contains(target) => {
+            run_targets(&[target], number(seconds)?)
+        }
         _ => Err(format!("usage: cargo xtask fuzz [{}] [--seconds N]", TARGETS.join(" | "))),
     }
 }

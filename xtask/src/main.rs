@@ -45,7 +45,8 @@ fn check() -> Result<(), String> {
 
 /// Fails with how to get a cargo subcommand that is not there.
 fn tool(name: &str, install: &str) -> Result<(), String> {
-    let found = Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success());
+    let found =
+        Command::new("cargo").args([name, "--version"]).output().is_ok_and(|output| output.status.success());
     if found { Ok(()) } else { Err(format!("cargo-{name} is not installed; get it with `{install}`")) }
 }
 

@@ -83,10 +83,14 @@ fn properties() -> Map<String, Value> {
         ("tools", tools(), "The tools the agent has. Absent: all that its ceiling allows. []: none."),
         ("disallowedTools", tools(), "Tools taken away from what `tools` gives."),
         ("model", text(), "An alias (sonnet, small), a role (main), PROVIDER/MODEL, a full id, or inherit."),
-        ("effort", words(&["low", "medium", "high", "xhigh", "max"]), "How hard the model should think."),
+        (
+            "effort",
+            json!({"enum": ["none", "minimal", "low", "medium", "high", "xhigh", "max"]}),
+            "How hard the model should think.",
+        ),
         (
             "permissionMode",
-            words(&["default", "acceptEdits", "dontAsk", "bypassPermissions", "plan"]),
+            words(&["default", "acceptEdits", "auto", "dontAsk", "bypassPermissions", "plan"]),
             "What happens to calls that no rule decides.",
         ),
         (

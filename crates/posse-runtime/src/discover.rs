@@ -137,6 +137,11 @@ fn read_file(path: &Path, clues: Clues) -> Result<Vec<Reading>, Diagnostic> {
     Ok(read(File { path: path.display().to_string(), bytes, clues }))
 }
 
+/// Reads content as if it were the file at `path`.
+pub fn read_as(path: &str, bytes: Vec<u8>) -> Vec<Reading> {
+    read(File { path: path.to_owned(), bytes, clues: clues(path) })
+}
+
 /// Reads the one file a person names, in the dialect they name, if they do.
 pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, Diagnostic> {
     let mut clues = clues(&path.display().to_string());

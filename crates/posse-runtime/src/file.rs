@@ -32,7 +32,11 @@ pub(crate) fn read_regular(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// Replaces a file: a crash at any moment leaves the old content or the new, never half of it.
+///
+/// A symbolic link stays one: what it leads to is replaced.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    let real = path.canonicalize();
+    let path = real.as_deref().unwrap_or(path);
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
     let mut temporary = tempfile::NamedTempFile::new_in(directory)?;

@@ -40,7 +40,9 @@ fn fastest(runs: usize, mut work: impl FnMut()) -> Duration {
 fn report(what: &str, ours: Duration, baseline: Duration, ratio_max: f64) {
     let ratio = ours.as_secs_f64() / baseline.as_secs_f64();
     let verdict = if ratio <= ratio_max { "ok" } else { "TOO SLOW" };
-    println!("{what}\n  ours {ours:.1?}, baseline {baseline:.1?}, ratio {ratio:.2} (at most {ratio_max}) {verdict}");
+    println!(
+        "{what}\n  ours {ours:.1?}, baseline {baseline:.1?}, ratio {ratio:.2} (at most {ratio_max}) {verdict}"
+    );
 }
 
 /// Finding, reading and judging a collection, against reading the same bytes and parsing the same frontmatter once.
@@ -70,13 +72,17 @@ fn collection(directory: &Path) -> Vec<PathBuf> {
     if let Ok(archive) = fs::File::open(repository.join("../shared/corpus/dev.tar.gz")) {
         tar::Archive::new(flate2::read::GzDecoder::new(archive)).unpack(directory).expect("it unpacks");
     } else {
-        let text = fs::read_to_string(repository.join("examples/team/.claude/agents/reviewer.md")).expect("the example");
+        let text = fs::read_to_string(repository.join("examples/team/.claude/agents/reviewer.md"))
+            .expect("the example");
         agents(&directory.join(".claude/agents"), 2286, &text);
     }
     let mut files = Vec::new();
     let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
-        for path in fs::read_dir(directory).expect("readable").filter_map(|entry| entry.ok().map(|entry| entry.path())) {
+        for path in fs::read_dir(directory)
+            .expect("readable")
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        {
             if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md" || extension == "toml") {
@@ -127,7 +133,10 @@ fn listing_ten_thousand() {
     let (half, _) = measured(5_000);
     let (whole, megabytes) = measured(10_000);
     report("posse list with 10,000 agents, against 5,000", whole, half, 2.5);
-    println!("  peak memory {megabytes} MB (at most 200) {}", if megabytes <= 200 { "ok" } else { "TOO MUCH" });
+    println!(
+        "  peak memory {megabytes} MB (at most 200) {}",
+        if megabytes <= 200 { "ok" } else { "TOO MUCH" }
+    );
 }
 
 /// Lists, and looks at the process's peak while it waits for its output to be read.
@@ -138,7 +147,8 @@ fn peak_megabytes(directory: &Path) -> u64 {
     stdout.read_exact(&mut first).expect("it prints");
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0);
+    let kilobytes =
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0);
     let mut rest = Vec::new();
     stdout.read_to_end(&mut rest).expect("it prints");
     assert!(child.wait().expect("it ends").success());

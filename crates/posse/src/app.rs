@@ -41,7 +41,8 @@ impl App {
             CommandError::new(Kind::Internal, format!("cannot read what is trusted: {error}"))
                 .with_help("mend or remove the file; without it nothing of a project is trusted")
         })?;
-        let config = Config::load(&places, &trust, global.config.as_deref());
+        let named = global.config.as_deref().map(|file| places.cwd.join(file));
+        let config = Config::load(&places, &trust, named.as_deref());
         let caller = global.caller.clone().unwrap_or_else(|| "cli".to_owned());
         Ok(App { places, printer, config, trust, caller, agents: global.agents.clone() })
     }
@@ -64,7 +65,9 @@ impl App {
             self.config.problems.iter().filter(|problem| is_fatal(problem)).cloned().collect();
         if !fatal.is_empty() {
             let error = CommandError::new(Kind::Definition, "the configuration cannot be used");
-            return Err(error.with_help("correct it as said above").with_problems(fatal));
+            return Err(error
+                .with_help("correct the configuration, or name another with --config")
+                .with_problems(fatal));
         }
         self.warn_about_config()?;
         self.discover_anyway()
@@ -89,14 +92,21 @@ impl App {
         Ok(())
     }
 
-    /// The bytes of `--agents`, given as JSON or as `@FILE`.
+    /// The bytes of `--agents`, given as JSON or as `@FILE`; anything but an object is an error.
     fn read_agents_option(&self, agents: &str) -> Result<(String, Vec<u8>), CommandError> {
-        match agents.strip_prefix('@') {
-            None => Ok(("--agents".to_owned(), agents.as_bytes().to_vec())),
+        let (name, bytes) = match agents.strip_prefix('@') {
+            None => ("--agents".to_owned(), agents.as_bytes().to_vec()),
             Some(file) => match std::fs::read(self.places.cwd.join(file)) {
-                Ok(bytes) => Ok((file.to_owned(), bytes)),
-                Err(error) => Err(CommandError::new(Kind::Usage, format!("--agents: {file}: {error}"))),
+                Ok(bytes) => (file.to_owned(), bytes),
+                Err(error) => {
+                    return Err(CommandError::new(Kind::Usage, format!("--agents: {file}: {error}")));
+                }
             },
+        };
+        match serde_json::from_slice::<serde_json::Value>(&bytes) {
+            Ok(serde_json::Value::Object(_)) => Ok((name, bytes)),
+            Ok(_) => Err(agents_error(&name, "not a JSON object")),
+            Err(error) => Err(agents_error(&name, &format!("not valid JSON: {error}"))),
         }
     }
 
@@ -115,6 +125,13 @@ impl App {
                 .with_help("set HOME or POSSE_HOME to an absolute path")
         })
     }
+}
+
+fn agents_error(name: &str, what: &str) -> CommandError {
+    let message =
+        if name == "--agents" { format!("--agents: {what}") } else { format!("--agents: {name}: {what}") };
+    CommandError::new(Kind::Definition, message)
+        .with_help("write {\"name\": {\"description\": …, \"prompt\": …}}")
 }
 
 fn level(global: &Global) -> Level {

@@ -16,6 +16,7 @@ mod opencode;
 mod posse;
 mod qwen;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -131,13 +132,12 @@ impl Dialect {
 
     /// What a key means in this dialect; keys of other dialects mean what they mean there.
     pub fn field(self, key: &str) -> Option<Field> {
-        self.own_field(key).or_else(|| known_field(key))
+        meanings(key).and_then(|meanings| meanings.own[self as usize].or(meanings.any))
     }
 
     /// What a key means if it is one of this dialect's own.
     pub fn own_field(self, key: &str) -> Option<Field> {
-        let wanted = squashed(key);
-        OWN_FIELDS.get(&(self, wanted.as_str().into())).copied()
+        meanings(key).and_then(|meanings| meanings.own[self as usize])
     }
 
     /// The dialect that the keys of a file belong to, judged by keys that only one dialect uses.
@@ -156,7 +156,7 @@ impl Dialect {
 
 /// What a key means in any dialect, the first in the order of [`Dialect::ALL`] deciding.
 pub fn known_field(key: &str) -> Option<Field> {
-    FIELDS.get(squashed(key).as_str()).copied()
+    meanings(key).and_then(|meanings| meanings.any)
 }
 
 /// The keys a person may have meant, for suggestions: Posse's own and the dialect's.
@@ -166,25 +166,32 @@ pub fn key_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
 }
 
 /// `maxTurns`, `max_turns` and `Max-Turns` are one key.
-pub fn squashed(key: &str) -> String {
+pub fn squashed(key: &str) -> Cow<'_, str> {
+    if key.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(key);
+    }
     key.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-static OWN_FIELDS: LazyLock<HashMap<(Dialect, Box<str>), Field>> = LazyLock::new(|| {
-    let all = Dialect::ALL
-        .iter()
-        .flat_map(|dialect| dialect.table().keys.iter().map(|(key, field)| (*dialect, *key, *field)));
-    let mut map = HashMap::new();
-    for (dialect, key, field) in all {
-        map.entry((dialect, squashed(key).into_boxed_str())).or_insert(field);
-    }
-    map
-});
+/// What one key means, in each dialect and in any.
+#[derive(Debug, Default)]
+struct Meanings {
+    own: [Option<Field>; Dialect::ALL.len()],
+    any: Option<Field>,
+}
 
-static FIELDS: LazyLock<HashMap<String, Field>> = LazyLock::new(|| {
-    let mut map = HashMap::new();
-    for (key, field) in Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys) {
-        map.entry(squashed(key)).or_insert(*field);
+fn meanings(key: &str) -> Option<&'static Meanings> {
+    MEANINGS.get(squashed(key).as_ref())
+}
+
+static MEANINGS: LazyLock<HashMap<String, Meanings>> = LazyLock::new(|| {
+    let mut map: HashMap<String, Meanings> = HashMap::new();
+    for dialect in Dialect::ALL {
+        for (key, field) in dialect.table().keys {
+            let meanings = map.entry(squashed(key).into_owned()).or_default();
+            meanings.own[*dialect as usize].get_or_insert(*field);
+            meanings.any.get_or_insert(*field);
+        }
     }
     map
 });

@@ -118,7 +118,9 @@ pub fn in_family(family: &Family, file: &str, below: &[&str], folder: Option<Str
         stem = format!("{}/{stem}", below.join("/"));
     }
     let template = family.dialect == Dialect::Gemini && file.starts_with('_');
-    let place = if is_never(file) || template { PlaceKind::Never } else { PlaceKind::Family };
+    // Jarvis keeps its frontline agent beside the others; it is nobody's subagent.
+    let frontline = family.dialect == Dialect::Jarvis && folder.as_deref() == Some("main");
+    let place = if is_never(file) || template || frontline { PlaceKind::Never } else { PlaceKind::Family };
     Clues { dialect: Some(family.dialect), place, stem, folder }
 }
 

@@ -1,7 +1,7 @@
 //! What a key of a definition is about, whatever a dialect calls it.
 
 /// The unit of a bare number in a duration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unit {
     /// Thousandths of a second.
     Milliseconds,
@@ -12,7 +12,7 @@ pub enum Unit {
 }
 
 /// What a key is about, and in which shape a dialect writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each variant is the key of the same name")]
 pub enum Field {
     Name,
@@ -92,6 +92,7 @@ impl Field {
                 | Field::McpServers
                 | Field::Callers
                 | Field::OnlyPerson
+                | Field::Infer
                 | Field::Delegates
                 | Field::Isolation
                 | Field::Sandbox
@@ -99,6 +100,21 @@ impl Field {
                 | Field::Enabled
                 | Field::Disabled
         )
+    }
+
+    /// The field that stands for all keys which set the same part of a definition.
+    pub fn slot(self) -> Field {
+        match self {
+            Field::ReadOnly | Field::SandboxMode => Field::PermissionMode,
+            Field::OrderedPermissions => Field::Permissions,
+            Field::Disabled => Field::Enabled,
+            Field::OnlyPerson | Field::Infer => Field::Callers,
+            Field::Hidden => Field::Visibility,
+            Field::Sandbox => Field::Isolation,
+            Field::Timeout(_) => Field::Timeout(Unit::Seconds),
+            Field::OutputSchema => Field::Output,
+            other => other,
+        }
     }
 
     /// True when the value is one text, so that broken YAML can be taken literally.

@@ -43,7 +43,7 @@ pub fn find(source: &Source) -> Top {
         closed_or_not(source, first)
     } else if first_text.starts_with("```") || first_text.starts_with("~~~") {
         fenced(source, first)
-    } else if key_of(first_text).is_some_and(|key| key == "name" || key == "description") {
+    } else if key_of(first_text).is_some_and(|key| key.name == "name" || key.name == "description") {
         missing_opener(source, first)
     } else {
         Top::NotAnAgent("it has no frontmatter")
@@ -80,7 +80,7 @@ fn missing_closer(source: &Source, opener: Span, start: usize) -> Top {
         if !looks_like_frontmatter(content) {
             break;
         }
-        recognised |= matches!(key_of(content), Some("name" | "description"));
+        recognised |= key_of(content).is_some_and(|key| key.name == "name" || key.name == "description");
         end = next_line(text, candidate);
     }
     if !recognised {
@@ -126,7 +126,9 @@ fn fenced(source: &Source, fence: Span) -> Top {
     let inner = after_blank_lines_and_comments_from(text, next_line(text, fence));
     let opener = line(text, inner);
     if !is_dashes(&text[opener.start..opener.end]) {
-        let keys = lines(text, inner).take(5).any(|l| matches!(key_of(&text[l.start..l.end]), Some("name")));
+        let keys = lines(text, inner)
+            .take(5)
+            .any(|l| key_of(&text[l.start..l.end]).is_some_and(|key| key.name == "name"));
         if matches!(info, "yaml" | "yml") && keys {
             let diagnostic = Diagnostic::new(Code::YamlFence, "the file is a fenced block of YAML")
                 .with_help("write the keys between two lines of three dashes and the prompt below them");
@@ -141,7 +143,14 @@ fn fenced(source: &Source, fence: Span) -> Top {
     let kept = body.trim_end();
     let mut repair = Diagnostic::new(Code::FencedFile, "the whole file is inside a code fence")
         .with_help("remove the first and the last line");
-    if kept.ends_with(&mark) && kept.len() > mark.len() {
+    // An even number of fences below belongs to the body: the outer one was never closed.
+    let fences = body.lines().filter(|line| line.starts_with(&mark)).count();
+    if fences % 2 == 1
+        && kept.ends_with(&format!(
+            "
+{mark}"
+        ))
+    {
         block.body.end = block.body.start + kept.len() - mark.len();
         // Both fences go in one fix: the text between them is repeated as it is.
         repair.fix = source.fix(Span::new(fence.start, text.len()), &text[inner..block.body.end]);
@@ -174,13 +183,35 @@ fn after_blank_lines_and_comments_from(text: &str, start: usize) -> usize {
     }
 }
 
-/// The key of a line of the form `key: value` at the first column.
-pub(super) fn key_of(content: &str) -> Option<&str> {
-    let (key, rest) = content.split_once(':')?;
-    let key = key.trim_end();
-    let starts = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let word = key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-    (starts && word && (rest.is_empty() || rest.starts_with(char::is_whitespace))).then_some(key)
+/// A key at the start of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct KeyOfLine<'a> {
+    /// Without quotes.
+    pub name: &'a str,
+    /// Bytes of the key, quotes included.
+    pub width: usize,
+    /// Bytes up to and with the colon.
+    pub colon_end: usize,
+}
+
+/// The key of a line of the form `key: value`, `"key": value` or `<<: value` at the first column.
+pub(super) fn key_of(content: &str) -> Option<KeyOfLine<'_>> {
+    let (name, width) = match content.chars().next()? {
+        quote @ ('"' | '\'') => {
+            let name = content[1..].split_once(quote)?.0;
+            (name, name.len() + 2)
+        }
+        '<' => content.starts_with("<<").then_some(("<<", 2))?,
+        first if first.is_ascii_alphabetic() || first == '_' => {
+            let name = content.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).next()?;
+            (name, name.len())
+        }
+        _ => return None,
+    };
+    let after = &content[width..];
+    let rest = after.trim_start().strip_prefix(':')?;
+    let colon_end = content.len() - rest.len();
+    (rest.is_empty() || rest.starts_with(char::is_whitespace)).then_some(KeyOfLine { name, width, colon_end })
 }
 
 fn looks_like_frontmatter(content: &str) -> bool {

@@ -4,7 +4,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::node::{Entry, Node, NodeValue, Scalar, ScalarKind};
+use super::node::{Entry, NODES_MAX, Node, NodeValue, Scalar, ScalarKind};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 const STRICT: ParseOptions = ParseOptions {
@@ -24,7 +24,7 @@ const STRICT: ParseOptions = ParseOptions {
 pub fn parse(text: &str) -> Result<Node, (Diagnostic, Span)> {
     match parse_to_ast(text, &CollectOptions::default(), &STRICT) {
         Ok(result) => match result.value {
-            Some(value) => Ok(convert(value)),
+            Some(value) => Ok(convert(value)).and_then(limited),
             None => Err((Diagnostic::new(Code::BrokenJson, "the file is empty"), Span::new(0, 0))),
         },
         Err(error) => {
@@ -34,6 +34,14 @@ pub fn parse(text: &str) -> Result<Node, (Diagnostic, Span)> {
             Err((diagnostic, Span::new(range.start.min(end), end)))
         }
     }
+}
+
+fn limited(node: Node) -> Result<Node, (Diagnostic, Span)> {
+    if node.count() <= NODES_MAX {
+        return Ok(node);
+    }
+    let message = format!("the file has more than {NODES_MAX} values");
+    Err((Diagnostic::new(Code::FileTooLarge, message), Span::new(0, 0)))
 }
 
 fn convert(value: Value<'_>) -> Node {

@@ -1,8 +1,13 @@
 //! A tree of values with spans: what YAML, JSON and TOML all become before anyone asks what they mean.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value};
 
 use crate::diagnostic::Span;
+
+/// The most values that a JSON or TOML file may have; YAML blocks are smaller and have their own limit.
+pub const NODES_MAX: usize = 50_000;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,6 +91,27 @@ impl Node {
         match &self.value {
             NodeValue::List(elements) => Some(elements),
             NodeValue::Scalar(_) | NodeValue::Map(_) => None,
+        }
+    }
+
+    /// True when a mapping in it has a key twice, so that nobody can say which was meant.
+    pub fn has_repeated_key(&self) -> bool {
+        match &self.value {
+            NodeValue::Scalar(_) => false,
+            NodeValue::List(elements) => elements.iter().any(Node::has_repeated_key),
+            NodeValue::Map(entries) => {
+                let mut seen = HashSet::new();
+                entries.iter().any(|entry| !seen.insert(&entry.key) || entry.value.has_repeated_key())
+            }
+        }
+    }
+
+    /// How many values it is made of.
+    pub fn count(&self) -> usize {
+        match &self.value {
+            NodeValue::Scalar(_) => 1,
+            NodeValue::List(elements) => 1 + elements.iter().map(Node::count).sum::<usize>(),
+            NodeValue::Map(entries) => 1 + entries.iter().map(|entry| entry.value.count()).sum::<usize>(),
         }
     }
 

@@ -6,6 +6,10 @@ mod settle;
 mod tools;
 mod words;
 
+use std::collections::HashMap;
+
+use serde_json::Value;
+
 use super::dialect::{Dialect, key_names};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, ScalarKind};
@@ -16,6 +20,9 @@ use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation, visibility};
 
+/// The most diagnostics of one definition; further ones are counted.
+pub(super) const DIAGNOSTICS_MAX: usize = 100;
+
 /// A definition in the making.
 pub(super) struct Normaliser<'a> {
     source: &'a Source,
@@ -25,6 +32,9 @@ pub(super) struct Normaliser<'a> {
     pub refused: bool,
     /// The prompt file that the keys name, for dialects that keep it apart.
     pub prompt_file: Option<(String, Span)>,
+    /// How many diagnostics were left out.
+    pub unsaid: usize,
+    said_error: bool,
     /// Where a missing prompt would belong.
     pub prompt_help: &'static str,
     /// Where the keys stand, for complaints about what is absent.
@@ -39,6 +49,8 @@ impl<'a> Normaliser<'a> {
             diagnostics: Vec::new(),
             refused: false,
             prompt_file: None,
+            unsaid: 0,
+            said_error: false,
             prompt_help: "write the system prompt below the frontmatter",
             head,
         }
@@ -46,48 +58,108 @@ impl<'a> Normaliser<'a> {
 
     /// Takes every entry; of keys that mean the same the dialect's own counts, then the last.
     pub(super) fn take(&mut self, entries: &[Entry]) {
+        let dialect = self.definition.dialect;
+        let fields: Vec<Option<Field>> = entries.iter().map(|entry| dialect.field(&entry.key)).collect();
+        let rank = |index: usize| (dialect.own_field(&entries[index].key).is_some(), index);
+        let mut winners: HashMap<Field, usize> = HashMap::new();
+        for (index, field) in fields.iter().enumerate() {
+            if let Some(field) = field {
+                let winner = winners.entry(*field).or_insert(index);
+                *winner = if rank(index) > rank(*winner) { index } else { *winner };
+            }
+        }
+        let mut set_by: HashMap<Field, Field> = HashMap::new();
         for (index, entry) in entries.iter().enumerate() {
-            let Some(field) = self.definition.dialect.field(&entry.key) else {
-                self.keep_unknown(entry);
-                continue;
-            };
-            if !self.is_repeated(entries, index, field) {
-                self.take_field(field, entry);
+            match fields[index] {
+                None => self.keep_unknown(entry),
+                Some(Field::Unused | Field::UnusedText) => self.keep_unused(entry),
+                Some(field) if winners[&field] != index => {
+                    let winner = winners[&field];
+                    let same_rank = rank(winner).0 == rank(index).0;
+                    self.report_repeated(field, entry, &entries[winner], same_rank);
+                }
+                Some(field) => {
+                    let before = self.slot_value(field);
+                    self.take_field(field, entry);
+                    let other = set_by.insert(field.slot(), field).is_some_and(|other| other != field);
+                    self.report_conflict(
+                        field,
+                        entry,
+                        other && before != self.slot_value(field) && !before.is_null(),
+                    );
+                }
             }
         }
         self.judge_tools();
     }
 
-    /// True when a later or better entry stands for the same field; says so.
-    fn is_repeated(&mut self, entries: &[Entry], index: usize, field: Field) -> bool {
-        let dialect = self.definition.dialect;
-        let entry = &entries[index];
-        if matches!(field, Field::Unused | Field::UnusedText) {
-            return false;
-        }
-        let own = |entry: &Entry| dialect.own_field(&entry.key).is_some();
-        let rank = |index: usize| (own(&entries[index]), index);
-        let rival = entries
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| rank(*other) > rank(index))
-            .find(|(_, other)| dialect.field(&other.key) == Some(field));
-        let Some((_, rival)) = rival else { return false };
-        let same_value = rival.value.to_json() == entry.value.to_json();
-        if field.is_capability() && own(rival) == own(entry) && !same_value {
+    fn report_repeated(&mut self, field: Field, entry: &Entry, winner: &Entry, same_rank: bool) {
+        if field.is_capability() && same_rank && winner.value.to_json() != entry.value.to_json() {
             let message = format!("`{}` stands twice with different values", entry.key);
-            self.refuse(Code::ConflictingKey, message, rival.key_span);
+            self.refuse(Code::ConflictingKey, message, winner.key_span);
         } else {
-            let message = format!("`{}` stands twice; this one does not count", entry.key);
+            let message = if entry.key == winner.key {
+                format!("`{}` stands twice; this one does not count", entry.key)
+            } else {
+                format!("`{}` means the same as `{}`, which counts", entry.key, winner.key)
+            };
             self.say(
                 Diagnostic::new(Code::DuplicateKey, message).with_help("remove one of the two"),
                 entry.key_span,
             );
         }
-        true
+    }
+
+    /// Two keys that set the same thing must not disagree about it.
+    fn report_conflict(&mut self, field: Field, entry: &Entry, disagree: bool) {
+        if !disagree {
+            return;
+        }
+        let message = format!("`{}` contradicts another key that sets the same", entry.key);
+        if field.is_capability() {
+            self.refuse(Code::ConflictingKey, message, entry.key_span);
+        } else {
+            let help = "remove one of the two; this one counts";
+            self.say(Diagnostic::new(Code::DuplicateKey, message).with_help(help), entry.key_span);
+        }
+    }
+
+    /// What a field's slot holds, for telling whether two keys disagree.
+    fn slot_value(&self, field: Field) -> Value {
+        let definition = &self.definition;
+        match field.slot() {
+            Field::PermissionMode => definition.permission_mode.map(PermissionMode::as_str).into(),
+            Field::Permissions => {
+                definition.permissions.as_ref().map_or(Value::Null, super::permissions_json)
+            }
+            Field::Enabled => definition.enabled.into(),
+            Field::Callers => definition.callers.clone().into(),
+            Field::Visibility => definition.visibility.map(Visibility::as_str).into(),
+            Field::Isolation => definition.isolation.clone().into(),
+            Field::Timeout(_) => definition.timeout_ms.into(),
+            Field::Output => definition.output_schema.clone().into(),
+            _ => Value::Null,
+        }
     }
 
     fn take_field(&mut self, field: Field, entry: &Entry) {
+        let harmless = matches!(
+            field,
+            Field::PermissionMode
+                | Field::Permissions
+                | Field::OrderedPermissions
+                | Field::Hooks
+                | Field::McpServers
+        );
+        if entry.value.is_null() && harmless {
+            let message = format!("`{}` has no value", entry.key);
+            let help = "remove the key or give it a value; without one nothing is granted by it";
+            return self.say(Diagnostic::new(Code::BadValue, message).with_help(help), entry.key_span);
+        }
+        if field.is_capability() && entry.value.has_repeated_key() {
+            let message = format!("`{}` has a key twice", entry.key);
+            return self.refuse(Code::ConflictingKey, message, entry.value.span);
+        }
         let taken = match field {
             Field::Name
             | Field::DisplayName
@@ -95,6 +167,10 @@ impl<'a> Normaliser<'a> {
             | Field::Prompt
             | Field::Color
             | Field::InitialPrompt => self.take_text(field, entry),
+            Field::SandboxMode if word(&entry.value).as_deref() == Some("dangerfullaccess") => {
+                self.keep_full_access(entry);
+                true
+            }
             Field::Tools | Field::DisallowedTools => self.take_tools(field, entry),
             Field::Permissions | Field::OrderedPermissions => self.take_permissions(field, entry),
             Field::PermissionMode
@@ -118,10 +194,6 @@ impl<'a> Normaliser<'a> {
                 self.prompt_file = text(&entry.value).map(|path| (path, entry.value.span));
                 self.prompt_file.is_some()
             }
-            Field::Unused | Field::UnusedText => {
-                self.keep_unused(entry);
-                true
-            }
             other => self.take_setting(other, &entry.value),
         };
         if !taken {
@@ -132,6 +204,7 @@ impl<'a> Normaliser<'a> {
     fn complain(&mut self, field: Field, entry: &Entry) {
         let found = match text(&entry.value) {
             Some(text) => format!("`{}`", crate::text::one_line(&text, 40)),
+            None if entry.value.entries().is_some() => "this mapping".to_owned(),
             None => entry.value.kind_name().to_owned(),
         };
         let message = format!("`{}` takes {}, not {found}", entry.key, expectation(field));
@@ -273,7 +346,7 @@ impl<'a> Normaliser<'a> {
                         "tokens" => set(&mut budget.tokens, count(&entry.value)),
                         _ => false,
                     });
-                    definition.budget = (budget.usd.is_some() || budget.tokens.is_some()).then_some(budget);
+                    definition.budget = understood.then_some(budget);
                     understood
                 }
             },
@@ -336,6 +409,14 @@ impl<'a> Normaliser<'a> {
         }
     }
 
+    /// Codex itself lets a role only take rights away, so this is no grant.
+    fn keep_full_access(&mut self, entry: &Entry) {
+        self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
+        let message = format!("`{}` does not give full access here", entry.key);
+        let help = "write `permissionMode: bypassPermissions` in a definition of your own if that is meant";
+        self.say(Diagnostic::new(Code::BadValue, message).with_help(help), entry.value.span);
+    }
+
     fn keep_unused(&mut self, entry: &Entry) {
         self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
         let message = format!("`{}` is read by other tools and has no effect here", entry.key);
@@ -346,7 +427,9 @@ impl<'a> Normaliser<'a> {
         self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
         let dialect = self.definition.dialect;
         let mut diagnostic = Diagnostic::new(Code::UnknownKey, format!("unknown key `{}`", entry.key));
-        if let Some(meant) = closest(&entry.key, key_names(dialect)) {
+        let searched = self.diagnostics.len() < DIAGNOSTICS_MAX && entry.key.len() <= 40;
+        let meant = if searched { closest(&entry.key, key_names(dialect)) } else { None };
+        if let Some(meant) = meant {
             diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
             if dialect.field(meant).is_some_and(Field::is_capability) {
                 diagnostic.severity = Severity::Warning;
@@ -356,6 +439,13 @@ impl<'a> Normaliser<'a> {
     }
 
     pub(super) fn say(&mut self, mut diagnostic: Diagnostic, span: Span) {
+        // What a hostile file can make us say is bounded; that it was refused is always said.
+        let can_wait = self.said_error || !diagnostic.is_error();
+        if can_wait && self.diagnostics.len() >= DIAGNOSTICS_MAX {
+            self.unsaid += 1;
+            return;
+        }
+        self.said_error |= diagnostic.is_error();
         diagnostic.place = Some(self.source.place(span));
         self.diagnostics.push(diagnostic);
     }

@@ -33,56 +33,79 @@ pub(super) fn lists(node: &Node) -> Option<Permissions> {
 /// or to maps from patterns to actions.
 pub(super) fn ordered(node: &Node) -> Option<Ordered> {
     let mut out = Ordered { permissions: Permissions::default(), order_lost: false };
-    match &node.value {
+    let entries = match &node.value {
         NodeValue::Scalar(_) => {
             out.permissions.otherwise.insert("*".into(), action(node)?.to_owned());
+            return Some(out);
         }
         NodeValue::List(_) => return None,
-        NodeValue::Map(entries) => {
-            for entry in entries {
-                tool_rules(entry, &mut out)?;
+        NodeValue::Map(entries) => entries,
+    };
+    let mut rules: Vec<Rule<'_>> = Vec::new();
+    for entry in since_catch_all(entries) {
+        let tool = rule_tool(&entry.key);
+        match &entry.value.value {
+            NodeValue::Scalar(_) => rules.push(Rule { tool, pattern: "*", action: action(&entry.value)? }),
+            NodeValue::Map(patterns) => {
+                for pattern in since_catch_all(patterns) {
+                    rules.push(Rule { tool, pattern: &pattern.key, action: action(&pattern.value)? });
+                }
             }
+            NodeValue::List(_) => return None,
+        }
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let narrower =
+            rules.iter().skip(index + 1).any(|later| later.tool == rule.tool && later.pattern != "*");
+        let undone = |before: &Rule<'_>| !before.is_default(&rules) && before.undoes(rule);
+        out.order_lost |= rules[..index].iter().any(undone);
+        if rule.tool == "*" || (rule.pattern == "*" && narrower) {
+            out.permissions.otherwise.insert(rule.tool.to_owned(), rule.action.to_owned());
+        } else {
+            let text = if rule.pattern == "*" {
+                rule.tool.to_owned()
+            } else {
+                format!("{}({})", rule.tool, rule.pattern)
+            };
+            add(&mut out.permissions, rule.action, text);
         }
     }
     Some(out)
 }
 
-fn tool_rules(entry: &Entry, out: &mut Ordered) -> Option<()> {
-    let tool = rule_tool(&entry.key);
-    let patterns = match &entry.value.value {
-        NodeValue::Scalar(_) if tool == "*" => {
-            out.permissions.otherwise.insert("*".into(), action(&entry.value)?.to_owned());
-            return Some(());
-        }
-        NodeValue::Scalar(_) => return add(&mut out.permissions, action(&entry.value)?, tool),
-        NodeValue::Map(patterns) => patterns,
-        NodeValue::List(_) => return None,
-    };
-    // Everything before a catch-all is decided by it, since the last match wins.
-    let from = patterns.iter().rposition(|pattern| pattern.key == "*").unwrap_or(0);
-    let mut earlier: Vec<(&str, &str)> = Vec::new();
-    for pattern in &patterns[from..] {
-        let action = action(&pattern.value)?;
-        if pattern.key == "*" {
-            out.permissions.otherwise.insert(tool.clone(), action.to_owned());
-            continue;
-        }
-        let stricter =
-            |before: &&(&str, &str)| rank(before.1) > rank(action) && covers(before.0, &pattern.key);
-        out.order_lost |= earlier.iter().any(|before| stricter(&before));
-        earlier.push((&pattern.key, action));
-        add(&mut out.permissions, action, format!("{tool}({})", pattern.key))?;
-    }
-    Some(())
+/// One line of OpenCode's map, taken apart.
+struct Rule<'a> {
+    tool: &'a str,
+    pattern: &'a str,
+    action: &'static str,
 }
 
-fn add(permissions: &mut Permissions, action: &str, rule: String) -> Option<()> {
+impl Rule<'_> {
+    /// True when it becomes what holds otherwise, which every rule comes before.
+    fn is_default(&self, rules: &[Rule<'_>]) -> bool {
+        let narrower = |other: &Rule<'_>| other.tool == self.tool && other.pattern != "*";
+        self.tool == "*" || (self.pattern == "*" && rules.iter().any(narrower))
+    }
+
+    /// True when it is stricter than a later rule about the same thing, so that here it would win.
+    fn undoes(&self, later: &Rule<'_>) -> bool {
+        rank(self.action) > rank(later.action)
+            && overlap(self.tool, later.tool)
+            && overlap(self.pattern, later.pattern)
+    }
+}
+
+/// Everything before a catch-all is decided by it, since the last match wins.
+fn since_catch_all(entries: &[Entry]) -> &[Entry] {
+    &entries[entries.iter().rposition(|entry| entry.key == "*").unwrap_or(0)..]
+}
+
+fn add(permissions: &mut Permissions, action: &str, rule: String) {
     match action {
         "allow" => permissions.allow.push(rule),
         "ask" => permissions.ask.push(rule),
         _ => permissions.deny.push(rule),
     }
-    Some(())
 }
 
 fn action(node: &Node) -> Option<&'static str> {
@@ -99,7 +122,7 @@ fn rank(action: &str) -> usize {
 }
 
 /// The tool that a key of OpenCode's map is about; `Edit` rules hold for every tool that writes files.
-fn rule_tool(key: &str) -> String {
+fn rule_tool(key: &str) -> &str {
     match key {
         "read" => "Read",
         "edit" | "write" | "patch" | "multiedit" => "Edit",
@@ -114,13 +137,16 @@ fn rule_tool(key: &str) -> String {
         "todowrite" | "todoread" => "TodoWrite",
         other => other,
     }
-    .to_owned()
 }
 
-/// True when the pattern `wide` may match what `narrow` matches.
-fn covers(wide: &str, narrow: &str) -> bool {
-    match wide.split_once('*') {
-        None => wide == narrow,
-        Some((prefix, _)) => narrow.starts_with(prefix) || narrow.starts_with('*'),
+/// True when two patterns may match the same thing; judged by what stands before their first `*`.
+fn overlap(one: &str, other: &str) -> bool {
+    let literal = |pattern: &str| pattern.split('*').next().unwrap_or_default().to_owned();
+    let (a, b) = (literal(one), literal(other));
+    match (one.contains('*'), other.contains('*')) {
+        (true, true) => a.starts_with(&b) || b.starts_with(&a),
+        (true, false) => other.starts_with(&a),
+        (false, true) => one.starts_with(&b),
+        (false, false) => one == other,
     }
 }

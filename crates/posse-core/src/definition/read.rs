@@ -6,11 +6,11 @@ use super::dialect::{Dialect, Identity};
 use super::field::Field;
 use super::frontmatter::{self, Top};
 use super::node::{Entry, Node};
-use super::normalise::Normaliser;
+use super::normalise::{DIAGNOSTICS_MAX, Normaliser};
 use super::recover::read_keys;
 use super::source::Source;
 use super::{Definition, json, toml};
-use crate::diagnostic::{Code, Diagnostic, Span};
+use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 
 /// A file to read: its bytes, what to call it, and what its place says about it.
 #[derive(Debug)]
@@ -200,7 +200,8 @@ fn judge_bytes(source: &Source, body: usize, normaliser: &mut Normaliser<'_>) {
         let diagnostic = Diagnostic::new(Code::NotText, "the frontmatter is not valid UTF-8");
         normaliser.refuse_with(diagnostic.with_help("save the file as UTF-8"), normaliser.head);
     } else {
-        let span = Span::new(body, body);
+        let replaced = source.text()[body..].find(char::REPLACEMENT_CHARACTER).map_or(body, |at| body + at);
+        let span = Span::new(replaced, replaced);
         normaliser.say(
             Diagnostic::new(Code::BadBytes, "the prompt is not valid UTF-8")
                 .with_help("save the file as UTF-8"),
@@ -211,8 +212,13 @@ fn judge_bytes(source: &Source, body: usize, normaliser: &mut Normaliser<'_>) {
 
 fn finish(mut normaliser: Normaliser<'_>, clues: &Clues) -> Reading {
     normaliser.settle(&clues.stem, clues.folder.as_deref());
-    let Normaliser { definition, mut diagnostics, refused, .. } = normaliser;
+    let Normaliser { definition, mut diagnostics, refused, mut unsaid, .. } = normaliser;
     diagnostics.sort_by_key(|diagnostic| diagnostic.place.map(|place| place.span));
+    unsaid += cut_to_limit(&mut diagnostics);
+    if unsaid > 0 {
+        let message = format!("{unsaid} further problems are not shown");
+        diagnostics.push(Diagnostic::new(Code::TooMany, message).with_severity(Severity::Warning));
+    }
     let name = if definition.name.is_empty() { clues.stem.clone() } else { definition.name.clone() };
     let dialect = definition.dialect;
     if refused {
@@ -221,6 +227,20 @@ fn finish(mut normaliser: Normaliser<'_>, clues: &Clues) -> Reading {
     }
     let verdict = Verdict::Agent(Box::new(definition));
     Reading { verdict, name: Some(name), dialect, diagnostics, entry: None }
+}
+
+/// Leaves out what a hostile file could add without end, errors last; gives how many that were.
+fn cut_to_limit(diagnostics: &mut Vec<Diagnostic>) -> usize {
+    let before = diagnostics.len();
+    if before > DIAGNOSTICS_MAX {
+        let mut kept = 0;
+        diagnostics.retain(|diagnostic| {
+            let keep = kept < DIAGNOSTICS_MAX || (diagnostic.is_error() && kept < 2 * DIAGNOSTICS_MAX);
+            kept += usize::from(keep);
+            keep
+        });
+    }
+    before - diagnostics.len()
 }
 
 /// The directory's dialect, unless the file lacks a name and is plainly of one that takes it from the path.
@@ -370,7 +390,10 @@ fn pair(file: File, companion: Result<Vec<u8>, Diagnostic>) -> Reading {
         }
     };
     let Some(entries) = node.entries() else {
-        return reject(Diagnostic::new(Code::BrokenJson, "expected an object with the keys of an agent"));
+        let mut diagnostic =
+            Diagnostic::new(Code::BrokenJson, "expected an object with the keys of an agent");
+        diagnostic.place = Some(source.place(node.span));
+        return reject(diagnostic);
     };
     let mut normaliser = Normaliser::new(&source, Dialect::Netclaw, source.line_at(0));
     normaliser.take(entries);

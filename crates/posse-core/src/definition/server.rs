@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::node::{Node, NodeValue};
+use super::node::{Node, NodeValue, ScalarKind};
 use super::value::text;
 
 /// Servers by name. A server that is only named, and configured elsewhere, is null.
@@ -21,6 +21,9 @@ pub(super) fn servers(node: &Node) -> Option<Map<String, Value>> {
             for element in elements {
                 add_server(element, &mut servers)?;
             }
+        }
+        NodeValue::Scalar(scalar) if matches!(scalar.kind, ScalarKind::Bool(_) | ScalarKind::Number) => {
+            return None;
         }
         NodeValue::Scalar(_) => {
             for name in super::value::names(node)? {

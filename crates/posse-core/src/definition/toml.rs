@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::node::{Entry, Node, NodeValue, Scalar, ScalarKind};
+use super::node::{Entry, NODES_MAX, Node, NodeValue, Scalar, ScalarKind};
 use crate::diagnostic::Span;
 
 /// Reads a TOML document; an error is its message and the span it points to.
@@ -11,7 +11,11 @@ pub fn parse(text: &str) -> Result<Node, (String, Span)> {
     match DeTable::parse(text) {
         Ok(table) => {
             let span = Span::new(0, text.len());
-            Ok(Node { span, value: map(table.get_ref()) })
+            let node = Node { span, value: map(table.get_ref()) };
+            if node.count() > NODES_MAX {
+                return Err((format!("more than {NODES_MAX} values"), Span::new(0, 0)));
+            }
+            Ok(node)
         }
         Err(error) => {
             let span = error.span().unwrap_or(0..0);

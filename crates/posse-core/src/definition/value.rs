@@ -105,7 +105,7 @@ pub fn split_names(text: &str) -> Vec<(usize, &str)> {
 
 /// The word of a fixed set that was meant, whatever its case and hyphens.
 pub fn word(node: &Node) -> Option<String> {
-    text(node).map(|text| super::dialect::squashed(&text))
+    text(node).map(|text| super::dialect::squashed(&text).into_owned())
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ fn keys(definition: &Definition) -> Vec<(String, Value)> {
     add("description", d.description.as_deref().into());
     add("tools", tools(d.tools.as_deref()));
     add("disallowedTools", tools(d.disallowed_tools.as_deref()));
-    add("model", d.model.as_ref().map(|model| model.written.as_str()).into());
+    // A list of models is kept whole; its first is the model.
+    let models = d.extra.get("model").filter(|models| models.is_array()).cloned();
+    add("model", models.or_else(|| d.model.as_ref().map(|model| model.written.as_str().into())).into());
     add("effort", d.effort.as_deref().into());
     add("permissionMode", d.permission_mode.map(PermissionMode::as_str).into());
     add("permissions", d.permissions.as_ref().map_or(Value::Null, super::permissions_json));
@@ -58,7 +60,6 @@ fn keys(definition: &Definition) -> Vec<(String, Value)> {
     add("background", d.background.into());
     add("environment", d.environment.into());
     add("initialPrompt", d.initial_prompt.as_deref().into());
-    // A list of models is kept whole under its own key, which is written already.
     let extra = d.extra.iter().filter(|(key, _)| key.as_str() != "model");
     keys.extend(extra.map(|(key, value)| (key.clone(), value.clone())));
     keys
@@ -162,6 +163,10 @@ pub fn quoted(text: &str) -> String {
 }
 
 fn quoted_always(text: &str) -> String {
+    // The other quotes are shorter, and easier to read, around text that has double quotes in it.
+    if text.contains('"') && !text.contains(|c: char| c == '\\' || c.is_control() || is_not_printable(c)) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for character in text.chars() {
@@ -170,7 +175,7 @@ fn quoted_always(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{85}') => {
+            c if c.is_control() || is_not_printable(c) => {
                 out.push_str(&format!("\\u{:04x}", c as u32));
             }
             c => out.push(c),
@@ -178,4 +183,9 @@ fn quoted_always(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// True for characters that YAML takes only as an escape.
+fn is_not_printable(character: char) -> bool {
+    matches!(character, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{85}' | '\u{fffe}' | '\u{ffff}')
 }

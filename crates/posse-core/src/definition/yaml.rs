@@ -18,12 +18,22 @@ pub struct YamlError {
     pub message: String,
     /// Byte in the text.
     pub offset: usize,
+    /// True when the text uses an anchor, alias or tag, which stand for something that is not here.
+    pub is_reference: bool,
+}
+
+impl YamlError {
+    /// An error in the text itself.
+    pub fn new(message: impl Into<String>, offset: usize) -> YamlError {
+        YamlError { message: message.into(), offset, is_reference: false }
+    }
 }
 
 /// Reads one YAML document that stands `base` bytes into the text its spans are to count from.
 pub fn parse(block: &str, base: usize) -> Result<Node, YamlError> {
     let mut options = Options::default();
     options.disallow_directives = true;
+    options.emit_unresolved_aliases = true;
     let mut parser = Parser::new_from_str_with_options(block, options);
     let mut tree = Tree { open: Vec::new(), root: None, nodes: 0 };
     while let Some(next) = parser.next_event() {
@@ -36,7 +46,7 @@ pub fn parse(block: &str, base: usize) -> Result<Node, YamlError> {
             }
             Err(error) => {
                 let offset = base + error.marker().byte_offset().unwrap_or(0).min(block.len());
-                return Err(YamlError { message: error.kind().to_string(), offset });
+                return Err(YamlError::new(error.kind().to_string(), offset));
             }
         }
     }
@@ -82,7 +92,7 @@ impl Tree {
             Event::SequenceEnd | Event::MappingEnd => self.close(span.end),
             Event::Alias(_) | Event::UnresolvedAlias(_) | Event::Anchor(..) => Err(refused(span)),
             Event::DocumentStart(..) if self.root.is_some() => {
-                Err(YamlError { message: "a second document starts here".into(), offset: span.start })
+                Err(YamlError::new("a second document starts here", span.start))
             }
             _ => Ok(()),
         }
@@ -90,10 +100,7 @@ impl Tree {
 
     fn open(&mut self, start: usize, items: Items) -> Result<(), YamlError> {
         if self.open.len() >= DEPTH_MAX {
-            return Err(YamlError {
-                message: format!("nested deeper than {DEPTH_MAX} levels"),
-                offset: start,
-            });
+            return Err(YamlError::new(format!("nested deeper than {DEPTH_MAX} levels"), start));
         }
         self.open.push(Open { start, items });
         Ok(())
@@ -101,7 +108,7 @@ impl Tree {
 
     fn close(&mut self, end: usize) -> Result<(), YamlError> {
         let Some(open) = self.open.pop() else {
-            return Err(YamlError { message: "a collection ends that was not open".into(), offset: end });
+            return Err(YamlError::new("a collection ends that was not open", end));
         };
         let value = match open.items {
             Items::List(elements) => NodeValue::List(elements),
@@ -113,10 +120,7 @@ impl Tree {
     fn add(&mut self, node: Node) -> Result<(), YamlError> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            return Err(YamlError {
-                message: format!("more than {NODES_MAX} values"),
-                offset: node.span.start,
-            });
+            return Err(YamlError::new(format!("more than {NODES_MAX} values"), node.span.start));
         }
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.root = Some(node),
@@ -126,8 +130,7 @@ impl Tree {
                 None => match node.value {
                     NodeValue::Scalar(scalar) => *key = Some((scalar.text, node.span)),
                     _ => {
-                        let message = "a list or mapping as a key".into();
-                        return Err(YamlError { message, offset: node.span.start });
+                        return Err(YamlError::new("a list or mapping as a key", node.span.start));
                     }
                 },
             },
@@ -141,7 +144,8 @@ fn refuse_properties(anchor: usize, tagged: bool, span: Span) -> Result<(), Yaml
 }
 
 fn refused(span: Span) -> YamlError {
-    YamlError { message: "anchors, aliases and tags are not read".into(), offset: span.start }
+    let error = YamlError::new("anchors, aliases and tags are not read", span.start);
+    YamlError { is_reference: true, ..error }
 }
 
 #[cfg(test)]

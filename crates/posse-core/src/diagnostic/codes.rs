@@ -67,9 +67,9 @@ codes! {
     UnreadableCapability "unreadable-capability" Error
         "A key that says what the agent may do (tools, disallowedTools, permissions, permissionMode, mcpServers, hooks, isolation, sandbox) cannot be read. The file is refused: leaving the key out would give the agent more than its author wrote."
     DuplicateKey "duplicate-key" Warning
-        "The key stands twice. The last one counts."
+        "The key stands twice, or another spelling of it does. The dialect's own spelling counts, then the last one."
     ConflictingKey "conflicting-key" Error
-        "A key that says what the agent may do stands twice with different values, or stands under two spellings. The file is refused: nobody can say which was meant."
+        "A key that says what the agent may do stands twice with different values, or two keys that set the same thing contradict each other. The file is refused: nobody can say which was meant."
     UnknownKey "unknown-key" Info
         "No tool known to Posse reads this key. It is kept with the definition and has no effect. It becomes a warning when it looks like a mistyped key that grants or restricts."
     UnusedKey "unused-key" Info

@@ -41,13 +41,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
     }
     let mut checked = read(app, options)?;
     if options.fix {
-        let fixed = fix::apply(&checked.registry)?;
-        for path in &fixed {
-            app.printer.hint(&format!("{} {path}", styled(GREEN, "fixed")))?;
-        }
-        if !fixed.is_empty() {
-            checked = read(app, options)?;
-        }
+        checked = fix_all(app, options, checked)?;
     }
     let diagnostics = collect(app, &checked.registry, options);
     let counts = Counts::new(&checked, &diagnostics);
@@ -59,6 +53,27 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
     }
     let failed = counts.errors > 0 || (options.strict && counts.warnings > 0);
     Ok(if failed { Kind::Definition.code() } else { 0 })
+}
+
+/// Fixes until nothing more can be: mending a fence may show what is broken inside it.
+fn fix_all(app: &App, options: &Options, mut checked: Checked) -> Result<Checked, CommandError> {
+    const ROUNDS_MAX: usize = 4;
+    for round in 1..=ROUNDS_MAX {
+        let fixed = fix::apply(&checked.registry)?;
+        for path in &fixed.mended {
+            app.printer.hint(&format!("{} {}", styled(GREEN, "fixed"), app.printer.shown(path)))?;
+        }
+        for path in fixed.withheld.iter().filter(|_| round == 1) {
+            let left = styled(YELLOW, "left");
+            app.printer
+                .hint(&format!("{left} {}: mending it would change what it says", app.printer.shown(path)))?;
+        }
+        if fixed.mended.is_empty() {
+            break;
+        }
+        checked = read(app, options)?;
+    }
+    Ok(checked)
 }
 
 /// What there is of everything.

@@ -23,25 +23,31 @@ pub struct Options {
     scope: Option<String>,
 }
 
+impl Options {
+    fn is_in_scope(&self, entry: &Entry) -> bool {
+        self.scope.as_deref().is_none_or(|scope| entry.found.scope.as_str() == scope)
+    }
+}
+
 pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
-    let scope = options.scope.as_deref().map(parse_scope).transpose()?;
+    options.scope.as_deref().map(parse_scope).transpose()?;
     let discovered = app.discover()?;
     let registry = &discovered.registry;
     let mut entries: Vec<&Entry> =
         if options.all { registry.entries().iter().collect() } else { registry.callable().collect() };
-    entries.retain(|entry| scope.is_none_or(|scope| entry.found.scope == scope));
+    entries.retain(|entry| options.is_in_scope(entry));
     if !options.all {
         entries.retain(|entry| entry.admits(&app.caller));
     }
     entries.sort_by_key(|entry| (entry.slug.clone(), entry.absence().is_some()));
+    app.report(registry)?;
     if app.printer.json {
         let list: Vec<Value> = entries.iter().map(|entry| registry.list_json(entry)).collect();
         app.printer.json(&Value::Array(list))?;
         return Ok(0);
     }
     app.printer.text(&table(app, &entries, options.all).render(stdout_width()))?;
-    app.report(registry)?;
-    say_what_is_missing(app, registry, &entries, options.all)?;
+    say_what_is_missing(app, registry, &entries, options)?;
     Ok(0)
 }
 
@@ -131,11 +137,18 @@ fn say_what_is_missing(
     app: &App,
     registry: &Registry,
     listed: &[&Entry],
-    all: bool,
+    options: &Options,
 ) -> Result<(), CommandError> {
     let broken = listed.iter().filter(|entry| !entry.is_runnable() && entry.absence().is_none()).count();
-    let untrusted = listed.iter().filter(|entry| !entry.found.trusted && entry.is_runnable()).count();
-    let rejected = registry.entries().iter().filter(|entry| entry.definition().is_none()).count();
+    let untrusted = listed
+        .iter()
+        .filter(|entry| !entry.found.trusted && entry.is_runnable() && entry.absence().is_none())
+        .count();
+    let rejected = registry
+        .entries()
+        .iter()
+        .filter(|entry| entry.definition().is_none() && options.is_in_scope(entry))
+        .count();
     if untrusted > 0 {
         app.printer.hint(&styled(
             YELLOW,
@@ -146,7 +159,7 @@ fn say_what_is_missing(
         app.printer
             .hint(&styled(RED, &format!("{} not runnable; `posse check` says why", agents(broken))))?;
     }
-    if rejected > 0 && !all {
+    if rejected > 0 && !options.all {
         app.printer.hint(&styled(
             RED,
             &format!("{} rejected; `posse check` says why, `posse list --all` shows them", files(rejected)),

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, Permissions};
 use posse_core::registry::Registry;
 use posse_core::text::{one_line, visible};
 use posse_runtime::Trust;
@@ -28,7 +28,7 @@ pub struct Options {
     /// List what is trusted, and what has changed since
     #[arg(long, conflicts_with_all = ["yes", "revoke"])]
     list: bool,
-    /// Take back the trust in everything below the directory
+    /// Take back the trust in everything of the project
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
 }
@@ -57,7 +57,7 @@ pub fn run(app: &App, global: &Global, options: &Options) -> Result<u8, CommandE
         }
     }
     Trust::record(app.state()?, &open)?;
-    finish(app, &open, &format!("trusted {} as they are now", plural(open.len())))
+    finish(app, &open, &format!("trusted {}", as_now(open.len())))
 }
 
 fn revoke(app: &App) -> Result<u8, CommandError> {
@@ -156,7 +156,7 @@ fn grants(definition: &Definition) -> String {
     };
     let mut parts = vec![tools];
     parts.extend(definition.permission_mode.map(|mode| format!("mode {}", mode.as_str())));
-    parts.extend(definition.permissions.as_ref().map(|rules| format!("allows {}", rules.allow.join(", "))));
+    parts.extend(definition.permissions.as_ref().map(rules));
     parts.extend(definition.hooks.as_ref().map(|_| "hooks".to_owned()));
     parts.extend(
         definition
@@ -167,13 +167,30 @@ fn grants(definition: &Definition) -> String {
     one_line(&parts.join(" · "), 200)
 }
 
+/// The rules by what they decide, what holds otherwise included.
+fn rules(permissions: &Permissions) -> String {
+    let otherwise: Vec<String> =
+        permissions.otherwise.iter().map(|(tool, action)| format!("{tool} {action}")).collect();
+    [
+        ("allows", &permissions.allow),
+        ("asks", &permissions.ask),
+        ("denies", &permissions.deny),
+        ("otherwise", &otherwise),
+    ]
+    .iter()
+    .filter(|(_, rules)| !rules.is_empty())
+    .map(|(word, rules)| format!("{word} {}", rules.join(", ")))
+    .collect::<Vec<_>>()
+    .join(" · ")
+}
+
 /// Asks at a terminal; nobody there is a no.
 fn agreed(open: &[Item]) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
     let printer = crate::print::Printer { level: crate::print::Level::Normal, json: false, places: None };
-    printer.say(&format!("Trust {} as they are now? [y/N]", plural(open.len())))?;
+    printer.say(&format!("Trust {}? [y/N]", as_now(open.len())))?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
@@ -187,6 +204,10 @@ fn finish(app: &App, trusted: &[Item], text: &str) -> Result<u8, CommandError> {
         app.printer.text(&format!("{text}\n"))?;
     }
     Ok(0)
+}
+
+fn as_now(count: usize) -> String {
+    if count == 1 { "1 file as it is now".into() } else { format!("{count} files as they are now") }
 }
 
 fn plural(count: usize) -> String {

@@ -100,7 +100,7 @@ fn the_project_wins_and_all_shows_what_it_shadows() {
             hidden  internal   project  claude   -      any    Does hidden
             off     disabled   project  claude   -      any    Does off
             --- stderr
-            4 agents are not trusted yet; `posse trust` shows what they may do and asks
+            2 agents are not trusted yet; `posse trust` shows what they may do and asks
             --- exit 0
         "#]],
     );
@@ -210,12 +210,11 @@ fn agents_come_from_the_command_line() {
         &project,
         &["--agents", "[]", "list", "--scope", "cli"],
         &expect![[r#"
-        --- stdout
-        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
-        --- stderr
-        1 definition is rejected; `posse check` says why, `posse list --all` shows them
-        --- exit 0
-    "#]],
+            --- stderr
+            error: --agents: not a JSON object
+            help: write {"name": {"description": …, "prompt": …}}
+            --- exit 3
+        "#]],
     );
     check(
         &project,

@@ -236,7 +236,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
             1 | duplicates = "rejct"
               |              ^^^^^^^
             error: the configuration cannot be used
-            help: correct it as said above
+            help: correct the configuration, or name another with --config
             --- exit 3
         "#]],
     );
@@ -244,27 +244,27 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
         &project,
         &["list", "--json"],
         &expect![[r#"
-        --- stdout
-        {
-          "error": {
-            "kind": "definition",
-            "message": "the configuration cannot be used",
-            "help": "correct it as said above"
-          },
-          "problems": [
+            --- stdout
             {
-              "severity": "error",
-              "code": "config-value",
-              "message": "`duplicates` takes \"shadow\" or \"reject\", not `rejct`",
-              "help": null,
-              "path": "[HOME]/.config/posse/config.toml",
-              "line": 1,
-              "column": 14
+              "error": {
+                "kind": "definition",
+                "message": "the configuration cannot be used",
+                "help": "correct the configuration, or name another with --config"
+              },
+              "problems": [
+                {
+                  "severity": "error",
+                  "code": "config-value",
+                  "message": "`duplicates` takes \"shadow\" or \"reject\", not `rejct`",
+                  "help": null,
+                  "path": "[HOME]/.config/posse/config.toml",
+                  "line": 1,
+                  "column": 14
+                }
+              ]
             }
-          ]
-        }
-        --- exit 3
-    "#]],
+            --- exit 3
+        "#]],
     );
     check(
         &project,
@@ -285,13 +285,13 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
         &project,
         &["--config", "nowhere.toml", "list"],
         &expect![[r#"
-        --- stderr
-        error[config-broken]: the file named by --config is not there
-        --> nowhere.toml
-        error: the configuration cannot be used
-        help: correct it as said above
-        --- exit 3
-    "#]],
+            --- stderr
+            error[config-broken]: the file named by --config is not there
+            --> nowhere.toml
+            error: the configuration cannot be used
+            help: correct the configuration, or name another with --config
+            --- exit 3
+        "#]],
     );
 }
 

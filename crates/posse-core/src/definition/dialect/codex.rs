@@ -18,6 +18,7 @@ pub(super) const TABLE: Table = Table {
         ("personality", Field::Unused),
         ("service_tier", Field::Unused),
         ("sandbox_mode", Field::SandboxMode),
+        ("sandbox", Field::Sandbox),
         ("sandbox_workspace_write", Field::Unused),
         ("approval_policy", Field::Unused),
         ("mcp_servers", Field::McpServers),

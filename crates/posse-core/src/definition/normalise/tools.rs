@@ -7,12 +7,29 @@ use crate::definition::tool::{Resolved, ToolClass, ToolName, resolve, suggest};
 use crate::definition::value::{split_names, text};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
+/// The most names in one list of tools.
+const TOOLS_MAX: usize = 1000;
+
 impl Normaliser<'_> {
     pub(super) fn take_tools(&mut self, field: Field, entry: &Entry) -> bool {
         let mut list = Vec::new();
         match &entry.value.value {
             NodeValue::Scalar(scalar) => match scalar.kind {
-                ScalarKind::Null => {
+                ScalarKind::Text if !scalar.text.trim().is_empty() => {
+                    let written = split_names(&scalar.text);
+                    if written.len() > TOOLS_MAX {
+                        return false;
+                    }
+                    let base = self.text_start(&entry.value);
+                    for (at, name) in written {
+                        let span = match base {
+                            Some(base) => Span::new(base + at, base + at + name.len()),
+                            None => self.place_of(name, entry.value.span),
+                        };
+                        self.add_tool(name, span, field, &mut list);
+                    }
+                }
+                ScalarKind::Null | ScalarKind::Text => {
                     if field == Field::Tools {
                         let message = format!("`{}` has no value; it was read as no tools", entry.key);
                         let help = "write `tools: []`, or remove the key to leave the tools unrestricted";
@@ -21,19 +38,14 @@ impl Normaliser<'_> {
                 }
                 ScalarKind::Bool(false) => {}
                 ScalarKind::Bool(true) | ScalarKind::Number => return false,
-                ScalarKind::Text => {
-                    let base = self.text_start(&entry.value);
-                    for (at, name) in split_names(&scalar.text) {
-                        let span = base
-                            .map_or(entry.value.span, |base| Span::new(base + at, base + at + name.len()));
-                        self.add_tool(name, span, field, &mut list);
-                    }
-                }
             },
             NodeValue::List(elements) => {
-                for element in elements {
-                    let Some(name) = text(element) else { return false };
-                    self.add_tool(&name, element.span, field, &mut list);
+                if elements.len() > TOOLS_MAX {
+                    return false;
+                }
+                let Some(names) = whole_names(elements) else { return false };
+                for (name, span) in names {
+                    self.add_tool(&name, span, field, &mut list);
                 }
             }
             NodeValue::Map(entries) => return field == Field::Tools && self.take_tool_map(entries),
@@ -49,17 +61,27 @@ impl Normaliser<'_> {
         written.find(&scalar.text).map(|at| node.span.start + at)
     }
 
+    /// Where a name stands in a text that is not written as it reads: quoted over several lines.
+    fn place_of(&self, name: &str, span: Span) -> Span {
+        let found = self.source.text()[span.start..span.end].find(name);
+        found.map_or(span, |at| Span::new(span.start + at, span.start + at + name.len()))
+    }
+
     /// OpenCode's map: what is true is offered, what is false is not.
     fn take_tool_map(&mut self, entries: &[Entry]) -> bool {
         let mut offered = Vec::new();
         let mut withheld = Vec::new();
         let mut closed = false;
         for entry in entries {
-            let allowed = match text(&entry.value).map(|word| word.to_lowercase()).as_deref() {
+            let word = text(&entry.value).map(|word| word.to_lowercase());
+            let allowed = match word.as_deref() {
                 Some("true" | "allow" | "ask") => true,
                 Some("false" | "deny") => false,
                 _ => return false,
             };
+            if word.as_deref() == Some("ask") {
+                self.ask_about(&entry.key);
+            }
             match (entry.key.as_str(), allowed) {
                 ("*", false) => closed = true,
                 (name, true) => self.add_tool(name, entry.key_span, Field::Tools, &mut offered),
@@ -73,6 +95,15 @@ impl Normaliser<'_> {
             self.set_tools(Field::DisallowedTools, withheld);
         }
         true
+    }
+
+    /// A tool that is offered on the condition that a person agrees to each call.
+    fn ask_about(&mut self, name: &str) {
+        let rules: Vec<String> = match resolve(name, self.definition.dialect) {
+            Resolved::Known(canonical) => canonical.iter().map(|tool| (*tool).to_owned()).collect(),
+            Resolved::Other(_, name) => vec![name],
+        };
+        self.definition.permissions.get_or_insert_default().ask.extend(rules);
     }
 
     fn set_tools(&mut self, field: Field, list: Vec<ToolName>) {
@@ -89,16 +120,23 @@ impl Normaliser<'_> {
             Some((name, rest)) if rest.ends_with(')') => (name.trim(), Some(&rest[..rest.len() - 1])),
             _ => (written, None),
         };
-        let dialect = self.definition.dialect;
-        let resolved = resolve(name, dialect);
-        if let (Some(pattern), Resolved::Known([tool, ..])) = (pattern, &resolved) {
-            let rules = self.definition.permissions.get_or_insert_default();
-            let rule = format!("{tool}({pattern})");
-            if field == Field::DisallowedTools {
-                rules.deny.push(rule);
-                return;
+        let mut resolved = resolve(name, self.definition.dialect);
+        if let Some(pattern) = pattern {
+            let rule = match &resolved {
+                Resolved::Known([tool, ..]) => format!("{tool}({pattern})"),
+                Resolved::Other(ToolClass::Mcp, tool) => format!("{tool}({pattern})"),
+                _ => {
+                    resolved = Resolved::Other(unmatched_class(&resolved), written.to_owned());
+                    String::new()
+                }
+            };
+            if !rule.is_empty() {
+                let rules = self.definition.permissions.get_or_insert_default();
+                if field == Field::DisallowedTools {
+                    return rules.deny.push(rule);
+                }
+                rules.allow.push(rule);
             }
-            rules.allow.push(rule);
         }
         let found: Vec<(String, ToolClass)> = match resolved {
             Resolved::Known(canonical) => {
@@ -149,4 +187,28 @@ impl Normaliser<'_> {
             );
         }
     }
+}
+
+/// A pattern on anything but a tool of ours has no meaning: `*(x)` is not every tool.
+fn unmatched_class(resolved: &Resolved) -> ToolClass {
+    match resolved {
+        Resolved::Other(ToolClass::Foreign, _) => ToolClass::Foreign,
+        _ => ToolClass::Unknown,
+    }
+}
+
+/// The names of a list, put together again where YAML took a pattern apart at its commas.
+fn whole_names(elements: &[Node]) -> Option<Vec<(String, Span)>> {
+    let mut names: Vec<(String, Span)> = Vec::new();
+    for element in elements {
+        let name = text(element)?;
+        match names.last_mut() {
+            Some((open, span)) if open.matches('(').count() > open.matches(')').count() => {
+                *open += &format!(", {name}");
+                span.end = element.span.end;
+            }
+            _ => names.push((name, element.span)),
+        }
+    }
+    Some(names)
 }

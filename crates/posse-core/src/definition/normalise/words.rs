@@ -42,7 +42,6 @@ pub(super) fn sandbox_mode(word: &str) -> Option<PermissionMode> {
     Some(match word {
         "readonly" => PermissionMode::Plan,
         "workspacewrite" => PermissionMode::AcceptEdits,
-        "dangerfullaccess" => PermissionMode::BypassPermissions,
         _ => return None,
     })
 }
@@ -86,9 +85,9 @@ pub(super) fn expectation(field: Field) -> &'static str {
         Field::Tools => "names of tools as a list or between commas",
         Field::DisallowedTools | Field::Skills | Field::Callers => "names as a list or between commas",
         Field::Delegates => "names of agents, `*` or a list",
-        Field::PermissionMode => "default, acceptEdits, dontAsk, bypassPermissions or plan",
+        Field::PermissionMode => "default, acceptEdits, auto, dontAsk, bypassPermissions or plan",
         Field::SandboxMode => "read-only, workspace-write or danger-full-access",
-        Field::Permissions => "lists under allow, ask and deny",
+        Field::Permissions => "lists under allow, ask and deny, and actions under otherwise",
         Field::OrderedPermissions => "allow, ask or deny, for each tool or pattern",
         Field::Hooks => "lists of hooks by event",
         Field::McpServers => "servers by name",
@@ -97,7 +96,7 @@ pub(super) fn expectation(field: Field) -> &'static str {
         Field::Network => "full, none or a list of hosts",
         Field::Visibility => "user-facing or internal",
         Field::Memory => "user, project or local",
-        Field::Effort => "low, medium, high, xhigh or max",
+        Field::Effort => "none, minimal, low, medium, high, xhigh, max or a number",
         Field::Timeout(_) => "a duration such as 30s, 5m or 1h",
         Field::MaxTurns => "a whole number above zero",
         Field::Budget => "`usd` and `tokens`",

@@ -151,7 +151,7 @@ Do it.
             agent (claude)
               name: "a"
               description: "Say \"hello\" to: all"
-            3:20 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Say \"hello\" to: all"
+            3:20 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: 'Say "hello" to: all'
         "#]],
     );
 }
@@ -174,7 +174,7 @@ Do it.
               description: "*bold* text"
               model: "%x"
               extra: {"argument-hint":"@file"}
-            3:14 warning[broken-yaml] the description is not valid YAML: while parsing node, found unknown anchor; quote it: description: "*bold* text"
+            3:14 warning[broken-yaml] the description is not valid YAML: anchors, aliases and tags are not read; quote it: description: "*bold* text"
             4:1 info[unused-key] `argument-hint` is read by other tools and has no effect here
             4:16 warning[broken-yaml] the argument-hint is not valid YAML: unexpected character: `@'; quote it: argument-hint: "@file"
             5:8 warning[broken-yaml] the model is not valid YAML: unexpected character: `%'; quote it: model: "%x"
@@ -323,13 +323,13 @@ fn tools_on_one_line_are_told_apart_without_yaml() {
     check_keys(
         "tools: Read, *, Bash(git log: *)",
         &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          tools: ["Read","*","Bash"]
-          permissions: {"allow":["Bash(git log: *)"],"ask":[],"deny":[]}
-        4:7 warning[broken-yaml] tools is not valid YAML; write it as a list: tools: [Read, "*", "Bash(git log: *)"]
-    "#]],
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Read","*","Bash"]
+              permissions: {"allow":["Bash(git log: *)"],"ask":[],"deny":[]}
+            4:8 warning[broken-yaml] tools is not valid YAML; write it as a list: tools: [Read, "*", "Bash(git log: *)"]
+        "#]],
     );
 }
 
@@ -353,8 +353,8 @@ fn aliases_in_a_capability_are_refused() {
 tools: *t"#,
         &expect![[r#"
             rejected a (claude)
-            4:1 warning[unreadable-key] `x` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
-            5:1 error[unreadable-capability] `tools` cannot be read: while parsing node, found unknown anchor; correct the YAML of `tools`; without it the agent could do more than its author wrote
+            4:1 error[unreadable-capability] `x` cannot be read: anchors, aliases and tags are not read; correct the YAML of `x`; without it the agent could do more than its author wrote
+            5:1 error[unreadable-capability] `tools` cannot be read: anchors, aliases and tags are not read; correct the YAML of `tools`; without it the agent could do more than its author wrote
         "#]],
     );
 }
@@ -366,12 +366,10 @@ fn a_yaml_bomb_is_dropped_and_never_expanded() {
 b: &b [*a,*a,*a,*a,*a,*a,*a]
 c: &c [*b,*b,*b,*b,*b,*b]"#,
         &expect![[r#"
-            agent (claude)
-              name: "a"
-              description: "d"
-            4:1 warning[unreadable-key] `a` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
-            5:1 warning[unreadable-key] `b` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
-            6:1 warning[unreadable-key] `c` cannot be read and was left out: anchors, aliases and tags are not read; correct its YAML, or quote the value
+            rejected a (claude)
+            4:1 error[unreadable-capability] `a` cannot be read: anchors, aliases and tags are not read; correct the YAML of `a`; without it the agent could do more than its author wrote
+            5:1 error[unreadable-capability] `b` cannot be read: anchors, aliases and tags are not read; correct the YAML of `b`; without it the agent could do more than its author wrote
+            6:1 error[unreadable-capability] `c` cannot be read: anchors, aliases and tags are not read; correct the YAML of `c`; without it the agent could do more than its author wrote
         "#]],
     );
 }
@@ -387,7 +385,6 @@ fn line_ends_of_windows_are_read() {
               description: "d"
               tools: ["Grpe"]
             4:8 error[unknown-tool] tool `Grpe` is not known; did you mean `Grep`?
-            4:8 error[no-usable-tool] none of the listed tools exists here; list tools that exist here, or write `tools: []` for an agent without tools
         "#]],
     );
 }
@@ -526,6 +523,117 @@ Do it.
             agent (claude)
               name: "a"
               description: "d"
+            1:1 warning[fenced-file] the whole file is inside a code fence; remove the first and the last line
+        "#]],
+    );
+}
+
+#[test]
+fn a_comment_line_is_no_part_of_a_text() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Use: this
+# restrict it
+tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Use: this"
+              tools: ["Read"]
+            3:17 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "Use: this"
+        "#]],
+    );
+}
+
+#[test]
+fn a_comment_sign_on_the_last_line_does_not_cut() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: Fix first
+  then # second line
+tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Fix first then # second line"
+              tools: ["Read"]
+            3:14 warning[comment-cut] ` #` cuts the description short in YAML; write description: "Fix first then # second line"
+        "#]],
+    );
+}
+
+#[test]
+fn an_indented_block_is_read() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+  name: a
+  description: x: y
+  tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "x: y"
+              tools: ["Read"]
+            3:17 warning[broken-yaml] the description is not valid YAML: an unquoted value has `: ` in it; quote it: description: "x: y"
+        "#]],
+    );
+}
+
+#[test]
+fn names_quoted_over_two_lines_are_pointed_at() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: d
+tools: "Read,
+  Grpe"
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Read","Grpe"]
+            5:3 error[unknown-tool] tool `Grpe` is not known; did you mean `Grep`?
+        "#]],
+    );
+}
+
+#[test]
+fn an_inner_fence_is_not_the_outer_one() {
+    check(
+        ".claude/agents/a.md",
+        r#"```md
+---
+name: a
+description: d
+---
+Do it:
+```
+ls
+```
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              prompt: "Do it:\n```\nls\n```"
             1:1 warning[fenced-file] the whole file is inside a code fence; remove the first and the last line
         "#]],
     );

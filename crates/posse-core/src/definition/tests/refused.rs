@@ -123,12 +123,12 @@ fn a_bad_byte_in_the_prompt_is_replaced() {
         ".claude/agents/a.md",
         b"---\nname: a\ndescription: d\n---\nDo \xff it.",
         &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          prompt: "Do � it."
-        5:1 warning[bad-bytes] the prompt is not valid UTF-8; save the file as UTF-8
-    "#]],
+            agent (claude)
+              name: "a"
+              description: "d"
+              prompt: "Do � it."
+            5:4 warning[bad-bytes] the prompt is not valid UTF-8; save the file as UTF-8
+        "#]],
     );
 }
 

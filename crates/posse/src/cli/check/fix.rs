@@ -1,29 +1,52 @@
-//! Applying the fixes that diagnostics carry, each file at once and every other byte kept.
+//! Applying the fixes that diagnostics carry: each file at once, every other byte kept, nothing changed in meaning.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use posse_core::definition::read::Reading;
 use posse_core::diagnostic::Fix;
-use posse_core::registry::Registry;
+use posse_core::registry::{Entry, Registry};
+use posse_runtime::discover::read_as;
 use posse_runtime::write_atomically;
 
 use crate::error::CommandError;
 
-/// Rewrites the files that have something to mend; gives their paths.
-pub fn apply(registry: &Registry) -> Result<Vec<String>, CommandError> {
-    let mut by_file: BTreeMap<&str, Vec<&Fix>> = BTreeMap::new();
-    for diagnostic in registry.entries().iter().flat_map(|entry| &entry.problems) {
-        if let (Some(path), Some(fix)) = (&diagnostic.path, &diagnostic.fix) {
-            by_file.entry(path).or_default().push(fix);
+/// What came of the fixes, by path.
+#[derive(Debug, Default)]
+pub struct Fixed {
+    /// Files that were rewritten.
+    pub mended: Vec<String>,
+    /// Files that would not have read the same afterwards, and were left alone.
+    pub withheld: Vec<String>,
+}
+
+/// Rewrites the files that have something to mend.
+pub fn apply(registry: &Registry) -> Result<Fixed, CommandError> {
+    let mut by_file: BTreeMap<&str, (Vec<&Fix>, &Entry)> = BTreeMap::new();
+    for entry in registry.entries() {
+        for diagnostic in &entry.problems {
+            if let (Some(path), Some(fix)) = (&diagnostic.path, &diagnostic.fix) {
+                by_file.entry(path).or_insert_with(|| (Vec::new(), entry)).0.push(fix);
+            }
         }
     }
-    let mut fixed = Vec::new();
-    for (path, fixes) in by_file {
-        let content = std::fs::read(path)?;
-        write_atomically(Path::new(path), &mended(content, fixes))?;
-        fixed.push(path.to_owned());
+    let mut fixed = Fixed::default();
+    for (path, (fixes, entry)) in by_file {
+        let content = mended(std::fs::read(path)?, fixes);
+        if reads_the_same(&entry.found.reading, path, &content) {
+            write_atomically(Path::new(path), &content)?;
+            fixed.mended.push(path.to_owned());
+        } else {
+            fixed.withheld.push(path.to_owned());
+        }
     }
     Ok(fixed)
+}
+
+fn reads_the_same(before: &Reading, path: &str, content: &[u8]) -> bool {
+    let after = read_as(path, content.to_vec());
+    let json = |reading: &Reading| reading.definition().map(posse_core::definition::Definition::to_json);
+    matches!(&after[..], [after] if json(after).is_some() && json(after) == json(before))
 }
 
 /// Replaces from the end on, so that earlier places stay where they are; of two that overlap the outer goes first.

@@ -1,0 +1,110 @@
+//! A block cut into fields at the lines that start one, without asking YAML.
+
+use crate::definition::dialect::{known_field, squashed};
+use crate::definition::field::Field;
+use crate::definition::frontmatter::{key_of, lines};
+use crate::definition::source::Source;
+use crate::diagnostic::Span;
+
+/// One key and all lines that belong to it.
+pub(super) struct RawField {
+    pub key: String,
+    pub key_span: Span,
+    /// One past the colon.
+    pub colon_end: usize,
+    pub span: Span,
+}
+
+impl RawField {
+    /// What stands after the colon, without the blanks around it.
+    pub(super) fn value(&self, text: &str) -> Span {
+        let rest = &text[self.colon_end..self.span.end];
+        let kept = rest.trim_matches([' ', '\t', '\n']);
+        let start =
+            self.colon_end + (rest.len() - rest.trim_start_matches([' ', '\t', '\n']).len()).min(rest.len());
+        Span::new(start, start + kept.len())
+    }
+}
+
+/// The fields of a block, and lines that look like capabilities but ended up in another field.
+pub(super) fn cut(source: &Source, span: Span) -> (Vec<RawField>, Vec<Span>) {
+    let text = source.text();
+    let block = &text[span.start..span.end];
+    let dialogue =
+        block.contains("<example>") || block.lines().any(|line| line.trim_start().starts_with("user:"));
+    let mut cutting =
+        Cutting { fields: Vec::new(), swallowed: Vec::new(), open_text: false, quoting: false, dialogue };
+    let indent = block
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .map_or("", |line| &line[..line.len() - line.trim_start_matches(' ').len()]);
+    for line in lines(&text[..span.end], span.start) {
+        let content = &text[line.start..line.end];
+        // A block may be indented as a whole; its keys then stand at that column.
+        let shifted = content.strip_prefix(indent).unwrap_or(content);
+        cutting.take(shifted, line, content.len() - shifted.len());
+    }
+    (cutting.fields, cutting.swallowed)
+}
+
+struct Cutting {
+    fields: Vec<RawField>,
+    swallowed: Vec<Span>,
+    /// True inside free text: a block scalar, an empty value, or text that went on without indentation.
+    open_text: bool,
+    /// True inside a block scalar or an example, where anything may be quoted.
+    quoting: bool,
+    dialogue: bool,
+}
+
+impl Cutting {
+    fn take(&mut self, content: &str, line: Span, indent: usize) {
+        if let Some(key) = key_of(content).filter(|key| self.starts_field(key.name)) {
+            let value = content[key.colon_end..].trim();
+            let is_text = known_field(key.name).is_some_and(Field::is_text);
+            self.open_text = is_text && (value.is_empty() || value.starts_with(['|', '>']));
+            self.quoting = self.open_text;
+            let start = line.start + indent;
+            self.fields.push(RawField {
+                key: key.name.to_owned(),
+                key_span: Span::new(start, start + key.width),
+                colon_end: start + key.colon_end,
+                span: line,
+            });
+            return;
+        }
+        let Some(field) = self.fields.last_mut() else { return };
+        if content.starts_with('#') && !self.open_text {
+            return;
+        }
+        let is_text = known_field(&field.key).is_some_and(Field::is_text);
+        let indented = content.starts_with([' ', '\t']) || content.trim().is_empty();
+        self.open_text |= !indented && is_text;
+        self.quoting |= content.contains("<example");
+        field.span.end = line.end;
+        let owns_lines = !is_text && indented;
+        if !self.quoting && !owns_lines && looks_like_capability(content) {
+            self.swallowed.push(line);
+        }
+        self.quoting &= !content.contains("</example>");
+    }
+
+    fn starts_field(&self, key: &str) -> bool {
+        let talk = matches!(
+            squashed(key).as_ref(),
+            "user" | "assistant" | "commentary" | "human" | "context" | "example" | "examples"
+        );
+        !(talk && self.dialogue) && (known_field(key).is_some() || !self.open_text)
+    }
+}
+
+/// True for a line such as `tools:Read`, `- tools: Read` or `**tools** = Read`.
+fn looks_like_capability(content: &str) -> bool {
+    let start = content.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let Some(end) = start.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) else {
+        return false;
+    };
+    let after = start[end..].trim_start_matches(['*', '"', '\'', '`', ' ', '\t']);
+    let assigned = after.starts_with([':', '=', '：']);
+    assigned && known_field(&start[..end]).is_some_and(Field::is_capability)
+}

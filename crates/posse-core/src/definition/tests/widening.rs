@@ -1,0 +1,380 @@
+//! What must never widen by accident: restrictions that are mangled, hidden, repeated or contradicted.
+
+use super::{check, check_keys};
+use expect_test::expect;
+
+#[test]
+fn a_mangled_capability_is_refused_0() {
+    check_keys(
+        r#"tools:Read, Grep"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools:Read, Grep"
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+    "#]],
+    );
+}
+
+#[test]
+fn a_mangled_capability_is_refused_1() {
+    check_keys(
+        r#"tools = Read"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools = Read"
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+    "#]],
+    );
+}
+
+#[test]
+fn a_mangled_capability_is_refused_2() {
+    check_keys(
+        r#"tools： Read"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools： Read"
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+    "#]],
+    );
+}
+
+#[test]
+fn a_mangled_capability_is_refused_3() {
+    check_keys(
+        r#"- tools: Read"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+        4:3 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "d\n- tools: Read"
+    "#]],
+    );
+}
+
+#[test]
+fn a_mangled_capability_is_refused_4() {
+    check_keys(
+        r#"**tools**: Read"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\n**tools**: Read"
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+    "#]],
+    );
+}
+
+#[test]
+fn a_mangled_capability_is_refused_5() {
+    check_keys(
+        r#"disallowedTools:Bash"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ndisallowedTools:Bash"
+        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+    "#]],
+    );
+}
+
+#[test]
+fn a_line_that_continues_a_valid_text_is_text() {
+    check_keys(
+        r#" permissionMode:plan"#,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d permissionMode:plan"
+    "#]],
+    );
+}
+
+#[test]
+fn a_quoted_key_is_a_key() {
+    check_keys(
+        r#"maxTurns: x: y
+"tools": [Read]"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Read"]
+            4:1 warning[unreadable-key] `maxTurns` cannot be read and was left out: mapping values are not allowed in this context; correct its YAML, or quote the value
+        "#]],
+    );
+}
+
+#[test]
+fn an_indented_capability_after_broken_text_is_refused() {
+    check_keys(
+        r#"initialPrompt: x: y
+ tools: Read"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:17 warning[broken-yaml] the initialPrompt is not valid YAML: an unquoted value has `: ` in it; quote it: initialPrompt: "x: y\ntools: Read"
+            5:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
+    );
+}
+
+#[test]
+fn a_capability_in_an_example_is_text() {
+    check_keys(
+        r#"initialPrompt: see
+<example>
+tools:Read
+</example>"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              initial_prompt: "see\n<example>\ntools:Read\n</example>"
+            5:1 warning[broken-yaml] the initialPrompt is not valid YAML: simple key expected ':'; quote it: initialPrompt: "see\n<example>\ntools:Read\n</example>"
+        "#]],
+    );
+}
+
+#[test]
+fn a_merge_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+base: &b {tools: Read}
+name: a
+description: d
+<<: *b
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            2:1 error[unreadable-capability] `base` cannot be read: anchors, aliases and tags are not read; correct the YAML of `base`; without it the agent could do more than its author wrote
+            5:1 error[unreadable-capability] `<<` cannot be read: anchors, aliases and tags are not read; correct the YAML of `<<`; without it the agent could do more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn keys_that_contradict_each_other_are_refused() {
+    check_keys(
+        r#"readonly: true
+permissionMode: bypassPermissions"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:1 error[conflicting-key] `permissionMode` contradicts another key that sets the same; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn keys_that_agree_are_taken() {
+    check_keys(
+        r#"readonly: true
+permissionMode: plan"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              permission_mode: "plan"
+        "#]],
+    );
+}
+
+#[test]
+fn disabled_and_enabled_are_refused() {
+    check_keys(
+        r#"disabled: true
+enabled: true"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:1 error[conflicting-key] `enabled` contradicts another key that sets the same; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn only_a_person_and_callers_are_refused() {
+    check_keys(
+        r#"disable-model-invocation: true
+callers: [x]"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:1 error[conflicting-key] `callers` contradicts another key that sets the same; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn hidden_and_user_facing_is_a_warning() {
+    check_keys(
+        r#"hidden: true
+visibility: user-facing"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              visibility: "user-facing"
+            5:1 warning[duplicate-key] `visibility` contradicts another key that sets the same; remove one of the two; this one counts
+        "#]],
+    );
+}
+
+#[test]
+fn an_unreadable_infer_is_refused() {
+    check_keys(
+        r#"infer: maybe"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:8 error[bad-capability] `infer` takes true or false, not `maybe`; correct it; guessing could give the agent more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn a_late_catch_all_decides_everything_before_it() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+permission:
+  bash: allow
+  "*": deny
+  edit: ask
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              permissions: {"allow":[],"ask":["Edit"],"deny":[],"otherwise":{"*":"deny"}}
+        "#]],
+    );
+}
+
+#[test]
+fn a_narrow_rule_before_a_wide_one_depends_on_its_order() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+permission:
+  bash: {"git push*": deny, "git *": allow}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              permissions: {"allow":["Bash(git *)"],"ask":[],"deny":["Bash(git push*)"]}
+            3:1 warning[ordered-rules] `permission` depends on the order of its rules; the stricter reading was taken; write the rules as allow, ask and deny
+        "#]],
+    );
+}
+
+#[test]
+fn a_tool_that_asks_gets_a_rule() {
+    check_keys(
+        r#"tools: {read: true, bash: ask}"#,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          tools: ["Read","Bash"]
+          permissions: {"allow":[],"ask":["Bash"],"deny":[]}
+    "#]],
+    );
+}
+
+#[test]
+fn a_pattern_on_every_tool_is_unknown() {
+    check_keys(
+        r#"tools: "*(read)""#,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          tools: ["*(read)"]
+        4:9 error[unknown-tool] tool `*(read)` is not known; remove it, or write `mcp__SERVER__TOOL` for a tool of an MCP server
+    "#]],
+    );
+}
+
+#[test]
+fn a_key_twice_in_a_map_of_tools_is_refused() {
+    check_keys(
+        r#"tools: {"*": false, "*": true}"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:8 error[conflicting-key] `tools` has a key twice; correct it; guessing could give the agent more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn a_tab_before_an_item_is_refused() {
+    check_keys(
+        r#"tools:
+	- Read"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:1 error[unreadable-capability] `tools` cannot be read: tabs disallowed within this context (block indentation); correct the YAML of `tools`; without it the agent could do more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn a_mapping_is_not_a_tool() {
+    check_keys(
+        r#"tools: Read: yes"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:1 error[unreadable-capability] `tools` cannot be read: mapping values are not allowed in this context; correct the YAML of `tools`; without it the agent could do more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn servers_are_not_numbers() {
+    check_keys(
+        r#"mcpServers: 5"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:13 error[bad-capability] `mcpServers` takes servers by name, not `5`; correct it; guessing could give the agent more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn a_list_of_remote_agents_is_refused() {
+    check(
+        ".gemini/agents/a.md",
+        r#"---
+- kind: remote
+  name: a
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (gemini)
+            1:1 error[missing-name] the agent has no name; add `name: a`
+            1:1 error[missing-description] the agent has no description; say in `description` when to delegate to this agent
+            2:1 error[remote-agent] the frontmatter is a list, as of agents that run elsewhere; write one agent in a file
+        "#]],
+    );
+}
+
+#[test]
+fn the_frontline_agent_is_not_a_subagent() {
+    check(
+        "agents/main/agent.md",
+        r#"---
+name: main
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            not an agent: its name or folder says that it is something else
+        "#]],
+    );
+}
