@@ -145,10 +145,10 @@ impl Registry {
         registry
     }
 
-    fn add(&mut self, found: Found) {
+    fn add(&mut self, mut found: Found) {
         let index = self.entries.len();
         let slug = found.reading.name.as_deref().map(slug);
-        let problems = found.reading.diagnostics.clone();
+        let problems = std::mem::take(&mut found.reading.diagnostics);
         let mut entry =
             Entry { found, slug: slug.clone(), state: State::Current, shadows: Vec::new(), problems };
         if let Some(first) = slug.as_ref().and_then(|slug| self.by_slug.get(slug).copied()) {

@@ -9,8 +9,10 @@ pub fn closest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         5..=8 => 2,
         _ => 3,
     };
+    let length = written.chars().count();
     known
         .into_iter()
+        .filter(|word| word.chars().count().abs_diff(length) <= distance_max)
         .map(|word| (strsim::damerau_levenshtein(&wanted, &word.to_lowercase()), word))
         .filter(|(distance, _)| *distance <= distance_max)
         .min_by_key(|(distance, word)| (*distance, word.len()))
@@ -19,7 +21,7 @@ pub fn closest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
 
 /// The first character that is not shown on a screen, or that changes the direction of text.
 pub fn first_hidden_character(text: &str) -> Option<(usize, char)> {
-    if text.is_ascii() {
+    if !may_hide(text.as_bytes()) {
         return None;
     }
     let mut previous = '\0';
@@ -44,6 +46,36 @@ pub fn visible(text: &str) -> String {
             c => c.to_string(),
         })
         .collect()
+}
+
+/// A quick look at the bytes: false when none of them begins a hidden character.
+fn may_hide(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    loop {
+        // Most text is ASCII, which can be passed over eight bytes at a time.
+        while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
+            if u64::from_ne_bytes(*chunk) & 0x8080_8080_8080_8080 != 0 {
+                break;
+            }
+            rest = after;
+        }
+        let Some(at) = rest.iter().position(|byte| !byte.is_ascii()) else { return false };
+        rest = &rest[at..];
+        let suspicious = matches!(
+            rest,
+            [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..]
+                | [0xe2, 0x81, 0xa0..=0xaf, ..]
+                | [0xc2, 0xad, ..]
+                | [0xd8, 0x9c, ..]
+                | [0xe1, 0xa0, 0x8e, ..]
+                | [0xef, 0xbb, 0xbf, ..]
+                | [0xf3, 0xa0, ..]
+        );
+        if suspicious {
+            return true;
+        }
+        rest = &rest[1..];
+    }
 }
 
 fn is_hidden(character: char) -> bool {
@@ -85,6 +117,25 @@ mod tests {
         assert_eq!(first_hidden_character("a\u{202e}b"), Some((1, '\u{202e}')));
         assert_eq!(first_hidden_character("👩\u{200d}💻 ok"), None);
         assert_eq!(visible("a\u{202e}b\u{1b}"), "a\\u{202e}b\\u{1b}");
+    }
+
+    #[test]
+    fn every_hidden_character_is_seen_wherever_it_stands() {
+        for hidden in
+            (0..=0x10_ffff).filter_map(char::from_u32).filter(|character| super::is_hidden(*character))
+        {
+            for before in ["", "x", "—", "1234567", "12345678", "123456789é"] {
+                let text = format!("{before}{hidden}");
+                let joined =
+                    matches!(hidden, '\u{200c}' | '\u{200d}') && !before.is_ascii() && !before.ends_with('x');
+                assert_eq!(
+                    first_hidden_character(&text).is_none(),
+                    joined && !before.is_empty(),
+                    "{hidden:?} after {before}"
+                );
+            }
+        }
+        assert_eq!(first_hidden_character("— “quoted” …"), None);
     }
 
     #[test]

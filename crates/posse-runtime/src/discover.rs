@@ -2,7 +2,9 @@
 
 mod pair;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use posse_core::definition::family::{FAMILIES, Family, Layout, clues, directory_of, in_family};
@@ -77,17 +79,14 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
         let candidates = if path.is_dir() {
             walker.files(path, Depth::Tree, &may_hold_agents)
         } else {
-            vec![path.clone()]
+            walker.new_ones(vec![path.clone()])
         };
         for file in candidates {
-            if !walker.is_new(&file) {
-                continue;
-            }
             let shown = file.display().to_string();
             let shown = shown.strip_prefix("./").unwrap_or(&shown).to_owned();
             let rank = rank_alone(&shown, files, &mut directories);
             files += 1;
-            match read_file(Path::new(&shown), clues(&shown)) {
+            match Loaded::open(Path::new(&shown), clues(&shown)).map(Loaded::read) {
                 Ok(readings) => found.extend(readings.into_iter().map(|reading| Found {
                     reading,
                     path: Some(shown.clone()),
@@ -128,13 +127,41 @@ fn may_hold_agents(path: &Path) -> bool {
     }
 }
 
-/// Reads one file, with the file beside it where the dialect keeps the prompt apart.
-fn read_file(path: &Path, clues: Clues) -> Result<Vec<Reading>, Diagnostic> {
-    if clues.dialect == Some(Dialect::Netclaw) && clues.place == PlaceKind::Family {
-        return pair::read_netclaw(path, clues);
+/// A file that was opened: everything that decides what it is.
+struct Loaded {
+    file: File,
+    /// The prompt, where the dialect keeps it in a file of its own.
+    prompt: Option<Result<Vec<u8>, Diagnostic>>,
+}
+
+impl Loaded {
+    /// Opens a file, and the file beside it where the dialect keeps the prompt apart.
+    fn open(path: &Path, clues: Clues) -> Result<Loaded, Diagnostic> {
+        // What its name already tells apart need not be opened.
+        let bytes = if clues.place == PlaceKind::Never { Vec::new() } else { read_regular(path)? };
+        let prompt = pair::prompt_of(path, &bytes, &clues);
+        Ok(Loaded { file: File { path: path.display().to_string(), bytes, clues }, prompt })
     }
-    let bytes = read_regular(path)?;
-    Ok(read(File { path: path.display().to_string(), bytes, clues }))
+
+    /// Everything whose change asks for trust again.
+    fn content(&self) -> Cow<'_, [u8]> {
+        match &self.prompt {
+            Some(Ok(prompt)) => Cow::Owned([&self.file.bytes[..], prompt].concat()),
+            Some(Err(_)) | None => Cow::Borrowed(&self.file.bytes),
+        }
+    }
+
+    fn read(self) -> Vec<Reading> {
+        let path = PathBuf::from(&self.file.path);
+        let mut readings = match self.prompt {
+            Some(prompt) => pair::read_with_prompt(self.file, prompt),
+            None => read(self.file),
+        };
+        if pair::is_only_a_prompt(&path, &readings) {
+            readings.clear();
+        }
+        readings
+    }
 }
 
 /// Reads content as if it were the file at `path`.
@@ -152,7 +179,7 @@ pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, D
         // A file that a person names as an agent is likely one.
         clues.place = PlaceKind::Likely;
     }
-    read_file(path, clues)
+    Loaded::open(path, clues).map(Loaded::read)
 }
 
 struct Reader<'a> {
@@ -260,15 +287,17 @@ impl Reader<'_> {
             Some(Layout::Flat(extensions)) => {
                 self.walker.files(&place.path, Depth::Flat, &|path| has_extension(path, extensions))
             }
-            Some(Layout::Folders) => self.agent_folders(&place.path),
+            Some(Layout::Folders) => {
+                let files = self.agent_folders(&place.path);
+                self.walker.new_ones(files)
+            }
             Some(Layout::OneFile) => {
-                std::fs::symlink_metadata(&place.path).map(|_| place.path.clone()).into_iter().collect()
+                let there = std::fs::symlink_metadata(&place.path).is_ok();
+                self.walker.new_ones(there.then(|| place.path.clone()).into_iter().collect())
             }
         };
         for file in files {
-            if self.walker.is_new(&file) {
-                self.read_found(&file, place);
-            }
+            self.read_found(&file, place);
         }
         let count = self.found.len() - before;
         if count > 0 {
@@ -277,7 +306,16 @@ impl Reader<'_> {
     }
 
     fn agent_folders(&mut self, directory: &Path) -> Vec<PathBuf> {
-        let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+        let entries = match std::fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) => {
+                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+                    let problem = Diagnostic::new(Code::Unreadable, format!("cannot be read: {error}"));
+                    self.walker.problems.push(problem.at_path(directory.display().to_string()));
+                }
+                return Vec::new();
+            }
+        };
         let mut files: Vec<PathBuf> = entries
             .filter_map(|entry| entry.ok().map(|entry| entry.path()))
             .filter(|folder| folder.file_name().is_some_and(|name| name != "main"))
@@ -289,23 +327,23 @@ impl Reader<'_> {
     }
 
     fn read_found(&mut self, file: &Path, place: &Place<'_>) {
-        let readings = match read_file(file, clues_in(file, place)) {
-            Ok(readings) => readings,
+        let loaded = match Loaded::open(file, clues_in(file, place)) {
+            Ok(loaded) => loaded,
             Err(problem) => return self.walker.problems.push(problem),
         };
-        // Read again only where trust is asked for; what is hashed is what a person is shown.
-        let content = if place.scope == Scope::Project { pair::content(file) } else { Vec::new() };
-        for reading in readings {
-            let trusted = place.scope != Scope::Project || self.ask_trust(file, &reading, &content);
+        // Hashed before it is read: what is agreed to is exactly what is used.
+        let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content()));
+        for reading in loaded.read() {
+            let trusted = whole.as_ref().is_none_or(|whole| self.ask_trust(file, &reading, whole));
             let path = Some(file.display().to_string());
             self.found.push(Found { reading, path, scope: place.scope, rank: place.rank, trusted });
         }
     }
 
-    fn ask_trust(&mut self, file: &Path, reading: &Reading, content: &[u8]) -> bool {
+    fn ask_trust(&mut self, file: &Path, reading: &Reading, whole: &Item) -> bool {
         let item = match (&reading.entry, &reading.name) {
             (Some(entry), Some(name)) => Item::new(file, Some(name), entry.as_bytes()),
-            _ => Item::new(file, None, content),
+            _ => whole.clone(),
         };
         let trusted = self.discovery.trust.holds(&item);
         if reading.definition().is_some() {

@@ -1,8 +1,8 @@
 //! The files below a directory: links followed once, loops and oddities reported, within limits.
 
 use std::collections::HashSet;
-use std::fs::{self, FileType};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirEntry, FileType};
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use posse_core::diagnostic::{Code, Diagnostic};
@@ -30,7 +30,7 @@ struct Search<'a> {
     wanted: &'a dyn Fn(&Path) -> bool,
     /// The real directories between the start and here, for telling a loop.
     inside: Vec<RealFile>,
-    found: Vec<PathBuf>,
+    found: Vec<(PathBuf, RealFile)>,
 }
 
 /// The walks of one discovery, which read no real file twice.
@@ -66,16 +66,19 @@ impl Walker {
             Err(error) if is_absent(directory, &error) => {}
             Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
         }
-        search.found.sort();
-        search.found
+        let Search { mut found, .. } = search;
+        found.sort_by(|(one, _), (other, _)| one.as_os_str().cmp(other.as_os_str()));
+        // A file that another path has led to before counts where it was first met.
+        found.into_iter().filter(|(_, real)| self.seen_files.insert(*real)).map(|(path, _)| path).collect()
     }
 
-    /// True the first time a real file is met.
-    pub(crate) fn is_new(&mut self, path: &Path) -> bool {
-        match fs::metadata(path) {
+    /// Of files that are found without walking, those that are met for the first time.
+    pub(crate) fn new_ones(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
+        let is_new = |path: &PathBuf| match fs::metadata(path) {
             Ok(metadata) => self.seen_files.insert((metadata.dev(), metadata.ino())),
             Err(_) => true,
-        }
+        };
+        files.into_iter().filter(is_new).collect()
     }
 
     fn enter(&mut self, directory: &Path, search: &mut Search<'_>) {
@@ -91,21 +94,24 @@ impl Walker {
                 let message = format!("more than {ENTRIES_MAX} files; the rest was not read");
                 return self.complain(directory, Code::TooMany, message);
             }
-            match entry.and_then(|entry| entry.file_type().map(|kind| (entry.path(), kind))) {
-                Ok((path, kind)) => self.take(path, kind, search),
+            match entry.and_then(|entry| entry.file_type().map(|kind| (entry, kind))) {
+                Ok((entry, kind)) => self.take(&entry, kind, search),
                 Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
             }
         }
     }
 
-    fn take(&mut self, path: PathBuf, kind: FileType, search: &mut Search<'_>) {
+    fn take(&mut self, entry: &DirEntry, kind: FileType, search: &mut Search<'_>) {
+        let path = entry.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if self.skipped.contains(&name.as_ref()) {
             return;
         }
         let wanted = (search.wanted)(&path);
         if kind.is_file() {
-            search.found.extend(wanted.then_some(path));
+            // A regular file is on the device of its directory, so that no further look is needed.
+            let device = search.inside.last().map_or(0, |(device, _)| *device);
+            search.found.extend(wanted.then_some((path, (device, entry.ino()))));
             return;
         }
         let metadata = match fs::metadata(&path) {
@@ -118,7 +124,7 @@ impl Walker {
         if metadata.is_dir() && search.depth == Depth::Tree {
             self.descend(&path, (metadata.dev(), metadata.ino()), search);
         } else if metadata.is_file() {
-            search.found.extend(wanted.then_some(path));
+            search.found.extend(wanted.then_some((path, (metadata.dev(), metadata.ino()))));
         } else if !metadata.is_dir() && wanted {
             self.complain(&path, Code::Unreadable, "not a regular file".into());
         }

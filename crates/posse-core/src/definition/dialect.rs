@@ -142,17 +142,21 @@ impl Dialect {
 
     /// The dialect that the keys of a file belong to, judged by keys that only one dialect uses.
     pub fn guess(keys: &[&str]) -> Option<Dialect> {
-        let hits = |dialect: Dialect| {
-            let signature = dialect.table().signature;
-            keys.iter().filter(|key| signature.contains(key)).count()
-        };
-        let counted = Dialect::ALL.iter().map(|dialect| (hits(*dialect), *dialect));
-        counted
-            .filter(|(count, _)| *count > 0)
-            .max_by_key(|(count, dialect)| (*count, std::cmp::Reverse(*dialect)))
-            .map(|(_, dialect)| dialect)
+        let mut hits = [0; Dialect::ALL.len()];
+        for dialect in keys.iter().filter_map(|key| SIGNATURES.get(key)) {
+            hits[*dialect as usize] += 1;
+        }
+        let counted = Dialect::ALL.iter().map(|dialect| (hits[*dialect as usize], *dialect));
+        let known = counted.filter(|(count, _)| *count > 0);
+        known.max_by_key(|(count, dialect)| (*count, std::cmp::Reverse(*dialect))).map(|(_, dialect)| dialect)
     }
 }
+
+static SIGNATURES: LazyLock<HashMap<&'static str, Dialect>> = LazyLock::new(|| {
+    let keys =
+        |dialect: &Dialect| dialect.table().signature.iter().map(|key| (*key, *dialect)).collect::<Vec<_>>();
+    Dialect::ALL.iter().flat_map(keys).collect()
+});
 
 /// What a key means in any dialect, the first in the order of [`Dialect::ALL`] deciding.
 pub fn known_field(key: &str) -> Option<Field> {

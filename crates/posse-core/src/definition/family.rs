@@ -38,7 +38,7 @@ const fn family(project: &'static str, dialect: Dialect, layout: Layout) -> Fami
 }
 
 /// Every family, in order of precedence within one directory.
-pub const FAMILIES: &[Family] = &[
+pub static FAMILIES: &[Family] = &[
     Family {
         home: None,
         config: Some("posse/agents"),
@@ -68,7 +68,7 @@ pub const FAMILIES: &[Family] = &[
 ];
 
 /// Chat modes lie where no tool looks for agents any more, but are still what they are.
-const CHAT_MODES: Family =
+static CHAT_MODES: Family =
     Family { home: None, ..family(".github/chatmodes", Dialect::Copilot, Layout::Flat(MD)) };
 
 /// What the path of a file says about it, whoever found it.
@@ -83,14 +83,11 @@ pub fn clues(path: &str) -> Clues {
     if file == "agents.json" {
         return Clues { dialect: Some(Dialect::NanoClaw), place: PlaceKind::Elsewhere, stem, folder };
     }
-    let families =
-        FAMILIES.iter().chain(std::iter::once(&CHAT_MODES)).filter(|family| family.layout != Layout::OneFile);
-    for family in families {
-        let Some(below) = below_family(family, folders) else { continue };
-        if family.layout == Layout::Folders && (file != "agent.md" || below.len() != 1) {
-            continue;
+    if let Some((family, depth)) = locate(folders) {
+        let below = &folders[depth..];
+        if family.layout != Layout::Folders || (file == "agent.md" && below.len() == 1) {
+            return in_family(family, file, below, folder);
         }
-        return in_family(family, file, below, folder);
     }
     let dialect = (file.ends_with(".agent.md") || file.ends_with(".chatmode.md")).then_some(Dialect::Copilot);
     let place = if dialect.is_some() { PlaceKind::Family } else { kind_of(folders) };
@@ -99,16 +96,36 @@ pub fn clues(path: &str) -> Clues {
 
 /// The directory of the family that a path goes through, for telling which files are read together.
 pub fn directory_of(path: &str) -> Option<&str> {
-    let families = FAMILIES.iter().chain(std::iter::once(&CHAT_MODES));
-    let ends = families
-        .filter(|family| matches!(family.layout, Layout::Tree(_) | Layout::Flat(_)))
-        .filter_map(|family| {
-            let inner = format!("/{}/", family.project);
-            let at =
-                if path.starts_with(&inner[1..]) { Some(0) } else { path.rfind(&inner).map(|at| at + 1) };
-            at.map(|at| at + family.project.len())
-        });
-    ends.max().map(|end| &path[..end])
+    let folders: Vec<&str> = path.rsplit_once('/')?.0.split('/').collect();
+    let (_, depth) = locate(&folders).filter(|(family, _)| family.layout != Layout::Folders)?;
+    let bytes: usize = folders[..depth].iter().map(|folder| folder.len() + 1).sum();
+    Some(&path[..bytes - 1])
+}
+
+/// The family whose directory a path goes through last, and how many folders that directory is deep.
+fn locate(folders: &[&str]) -> Option<(&'static Family, usize)> {
+    (1..=folders.len())
+        .rev()
+        .filter(|end| matches!(folders[end - 1], "agents" | "agent" | "droids" | "chatmodes"))
+        .find_map(|end| {
+            let mut families = FAMILIES.iter().chain(std::iter::once(&CHAT_MODES));
+            families.find(|family| family.is_at_end(&folders[..end])).map(|family| (family, end))
+        })
+}
+
+impl Family {
+    /// True when the last of these folders are the family's directory.
+    fn is_at_end(&self, folders: &[&str]) -> bool {
+        let ends = |directory: &str| {
+            let mut upward = folders.iter().rev();
+            directory.rsplit('/').all(|part| upward.next() == Some(&part))
+        };
+        let config = |directory: &str| {
+            let above = folders.len().checked_sub(3).and_then(|index| folders.get(index));
+            ends(directory) && above == Some(&".config")
+        };
+        self.layout != Layout::OneFile && (ends(self.project) || self.config.is_some_and(config))
+    }
 }
 
 /// The clues of a file that was found `below` the directory of a family.
@@ -122,16 +139,6 @@ pub fn in_family(family: &Family, file: &str, below: &[&str], folder: Option<Str
     let frontline = family.dialect == Dialect::Jarvis && folder.as_deref() == Some("main");
     let place = if is_never(file) || template || frontline { PlaceKind::Never } else { PlaceKind::Family };
     Clues { dialect: Some(family.dialect), place, stem, folder }
-}
-
-/// The folders between a family's directory and the file, if the path goes through one.
-fn below_family<'a>(family: &Family, folders: &'a [&'a str]) -> Option<&'a [&'a str]> {
-    let ends = |directory: &str| {
-        let wanted: Vec<&str> = directory.split('/').collect();
-        let at = folders.windows(wanted.len()).rposition(|window| window == wanted)?;
-        Some(&folders[at + wanted.len()..])
-    };
-    ends(family.project).or_else(|| family.config.and_then(|config| ends(&format!(".config/{config}"))))
 }
 
 fn stem(file: &str) -> String {

@@ -5,7 +5,7 @@
 mod cut;
 mod literal;
 
-use super::dialect::known_field;
+use super::dialect::{known_field, squashed};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, Scalar};
 use super::source::Source;
@@ -66,8 +66,8 @@ pub fn read_keys(source: &Source, span: Span) -> Keys {
 
 /// False for what only looks like a key because free text was taken apart.
 fn is_meant(entry: &Entry, block: &str) -> bool {
-    let key = entry.key.trim().to_lowercase();
-    let dialogue = match key.as_str() {
+    let key = entry.key.trim();
+    let dialogue = match squashed(key).as_ref() {
         "user" | "assistant" | "commentary" | "human" => true,
         "context" | "example" | "examples" => block.contains("<example>"),
         _ => false,

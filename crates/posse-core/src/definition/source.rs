@@ -2,6 +2,8 @@
 //!
 //! Everything that later stages see is this text; nobody else decodes or counts.
 
+use std::cell::OnceCell;
+
 use crate::diagnostic::{Code, Diagnostic, Fix, Place, Span};
 
 /// The largest file that is read.
@@ -15,7 +17,8 @@ pub struct Source {
     mark: usize,
     /// (offset of a line feed in the text, carriage returns dropped up to it), ascending.
     dropped: Vec<(usize, usize)>,
-    line_starts: Vec<usize>,
+    /// Made when the first place is asked for: most files have nothing to point at.
+    line_starts: OnceCell<Vec<usize>>,
     /// False when text and file differ in more than dropped bytes, so that no fix can be placed.
     exact: bool,
     /// Offset in the file of the first byte that is not UTF-8.
@@ -54,10 +57,7 @@ impl Source {
         if odd_line_ends {
             notes.push(Diagnostic::new(Code::LineEndings, "the file has CR CR LF or lone CR line ends"));
         }
-        let line_starts = std::iter::once(0)
-            .chain(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1))
-            .collect();
-        Ok(Source { text, mark, dropped, line_starts, exact, first_bad_byte, notes })
+        Ok(Source { text, mark, dropped, line_starts: OnceCell::new(), exact, first_bad_byte, notes })
     }
 
     /// The text, with line feeds only and no byte order mark.
@@ -92,10 +92,19 @@ impl Source {
     /// Where a span is, in lines and columns from 1.
     pub fn place(&self, span: Span) -> Place {
         assert!(span.end <= self.text.len(), "span {span:?} outside a text of {}", self.text.len());
-        let line = self.line_starts.partition_point(|start| *start <= span.start);
-        let line_start = self.line_starts[line - 1];
+        let (line, line_start) = self.line_of(span.start);
         let column = self.text.get(line_start..span.start).map_or(1, |before| before.chars().count() + 1);
         Place { span, line, column }
+    }
+
+    /// The number of the line that holds `offset`, from 1, and where it starts.
+    fn line_of(&self, offset: usize) -> (usize, usize) {
+        let starts = self.line_starts.get_or_init(|| {
+            let feeds = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(feeds.map(|(at, _)| at + 1)).collect()
+        });
+        let line = starts.partition_point(|start| *start <= offset);
+        (line, starts[line - 1])
     }
 
     /// A replacement of `span`, with the file's own line ends, if the rest of the file can be kept byte for byte.
@@ -108,9 +117,12 @@ impl Source {
 
     /// The line of the text that holds `offset`, without its line feed.
     pub fn line_at(&self, offset: usize) -> Span {
-        let line = self.line_starts.partition_point(|start| *start <= offset);
-        let start = self.line_starts[line - 1];
-        let end = self.text[start..].find('\n').map_or(self.text.len(), |length| start + length);
+        let bytes = self.text.as_bytes();
+        let start = bytes[..offset].iter().rposition(|byte| *byte == b'\n').map_or(0, |feed| feed + 1);
+        let end = bytes[offset..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(bytes.len(), |length| offset + length);
         Span::new(start, end)
     }
 }

@@ -4,44 +4,44 @@ use std::path::Path;
 
 use posse_core::definition::Dialect;
 use posse_core::definition::read::{
-    Clues, File, PromptFile, Reading, Verdict, prompt_file_of, read, read_pair,
+    Clues, File, PlaceKind, PromptFile, Reading, Verdict, prompt_file_of, read, read_pair,
 };
 use posse_core::diagnostic::{Code, Diagnostic, Severity};
 
 use crate::file::read_regular;
 
-/// Reads a file of `.netclaw/agents`; a Markdown file that only holds a prompt gives nothing.
-pub(super) fn read_netclaw(path: &Path, clues: Clues) -> Result<Vec<Reading>, Diagnostic> {
-    let bytes = read_regular(path)?;
-    let shown = path.display().to_string();
-    if path.extension().is_none_or(|extension| extension != "json") {
-        let readings = read(File { path: shown, bytes, clues });
-        let only_a_prompt = matches!(readings[..], [Reading { verdict: Verdict::NotAnAgent(_), .. }]);
-        return Ok(if only_a_prompt && path.with_extension("json").exists() { Vec::new() } else { readings });
+/// The prompt of a Netclaw definition in JSON; `None` for every other file.
+pub(super) fn prompt_of(path: &Path, bytes: &[u8], clues: &Clues) -> Option<Result<Vec<u8>, Diagnostic>> {
+    let is_netclaw = clues.dialect == Some(Dialect::Netclaw) && clues.place == PlaceKind::Family;
+    if !is_netclaw || path.extension().is_none_or(|extension| extension != "json") {
+        return None;
     }
     let implied = path.with_extension("md");
-    let companion = match prompt_file_of(&bytes) {
+    Some(match prompt_file_of(bytes) {
         PromptFile::Inline => Ok(Vec::new()),
         PromptFile::Named(name) => named_prompt(path, &name),
-        PromptFile::Implied if is_definition(&implied) => return Ok(vec![replaced(path, &clues)]),
         PromptFile::Implied if implied.exists() => read_regular(&implied),
         PromptFile::Implied => Err(missing(&implied)),
-    };
-    Ok(vec![read_pair(File { path: shown, bytes, clues }, companion)])
+    })
 }
 
-/// Everything whose change asks for trust again.
-pub(super) fn content(path: &Path) -> Vec<u8> {
-    let mut bytes = read_regular(path).unwrap_or_default();
-    if path.extension().is_some_and(|extension| extension == "json") {
-        let prompt = match prompt_file_of(&bytes) {
-            PromptFile::Inline => None,
-            PromptFile::Named(name) => named_prompt(path, &name).ok(),
-            PromptFile::Implied => read_regular(&path.with_extension("md")).ok(),
-        };
-        bytes.extend(prompt.unwrap_or_default());
+/// Reads the JSON with its prompt, unless that prompt is a definition of its own.
+pub(super) fn read_with_prompt(file: File, prompt: Result<Vec<u8>, Diagnostic>) -> Vec<Reading> {
+    let implied = prompt_file_of(&file.bytes) == PromptFile::Implied;
+    match &prompt {
+        Ok(bytes) if implied && is_definition(&file.clues.stem, bytes) => vec![replaced(&file)],
+        Ok(_) | Err(_) => vec![read_pair(file, prompt)],
     }
-    bytes
+}
+
+/// True for a Markdown file without frontmatter that only holds the prompt of the JSON file beside it.
+pub(super) fn is_only_a_prompt(path: &Path, readings: &[Reading]) -> bool {
+    let prose = matches!(readings, [Reading { verdict: Verdict::NotAnAgent(_), .. }]);
+    let netclaw = readings.first().is_some_and(|reading| reading.dialect == Dialect::Netclaw);
+    prose
+        && netclaw
+        && path.extension().is_some_and(|extension| extension == "md")
+        && path.with_extension("json").exists()
 }
 
 fn named_prompt(path: &Path, name: &str) -> Result<Vec<u8>, Diagnostic> {
@@ -72,26 +72,23 @@ fn missing(file: &Path) -> Diagnostic {
         .with_help(format!("write the prompt into `{name}`, or into the key `prompt`"))
 }
 
-fn is_definition(path: &Path) -> bool {
-    let Ok(bytes) = read_regular(path) else { return false };
-    let clues = posse_core::definition::family::clues(&format!(
-        ".netclaw/agents/{}",
-        path.file_name().unwrap_or_default().to_string_lossy()
-    ));
-    let readings = read(File { path: path.display().to_string(), bytes, clues });
+fn is_definition(stem: &str, bytes: &[u8]) -> bool {
+    let path = format!(".netclaw/agents/{stem}.md");
+    let clues = posse_core::definition::family::clues(&path);
+    let readings = read(File { path, bytes: bytes.to_vec(), clues });
     !matches!(readings[..], [Reading { verdict: Verdict::NotAnAgent(_), .. }])
 }
 
 /// The older file of an agent that has a newer one beside it does not count, and says so.
-fn replaced(path: &Path, clues: &Clues) -> Reading {
-    let message = format!("`{}.md` beside it is a definition of its own, which counts", clues.stem);
+fn replaced(file: &File) -> Reading {
+    let message = format!("`{}.md` beside it is a definition of its own, which counts", file.clues.stem);
     let diagnostic = Diagnostic::new(Code::Shadowed, message)
         .with_severity(Severity::Warning)
         .with_help("remove the JSON file")
-        .at_path(path.display().to_string());
+        .at_path(file.path.clone());
     Reading {
         verdict: Verdict::NotAnAgent("a newer definition stands beside it".into()),
-        name: Some(clues.stem.clone()),
+        name: Some(file.clues.stem.clone()),
         dialect: Dialect::Netclaw,
         diagnostics: vec![diagnostic],
         entry: None,
