@@ -72,44 +72,76 @@ pub struct Checked {
 /// Reads files and whole directories, wherever they are.
 pub fn read_paths(paths: &[PathBuf]) -> Checked {
     let mut walker = Walker::skipping(&[".git", "node_modules", "target"]);
-    let mut found = Vec::new();
-    let mut directories: HashMap<String, usize> = HashMap::new();
-    let mut files = 0;
+    let mut files: Vec<String> = Vec::new();
     for path in paths {
         let candidates = if path.is_dir() {
             walker.files(path, Depth::Tree, &may_hold_agents)
         } else {
             walker.new_ones(vec![path.clone()])
         };
-        for file in candidates {
-            let shown = file.display().to_string();
-            let shown = shown.strip_prefix("./").unwrap_or(&shown).to_owned();
-            let rank = rank_alone(&shown, files, &mut directories);
-            files += 1;
-            match Loaded::open(Path::new(&shown), clues(&shown)).map(Loaded::read) {
-                Ok(readings) => found.extend(readings.into_iter().map(|reading| Found {
-                    reading,
-                    path: Some(shown.clone()),
-                    scope: Scope::Project,
-                    rank,
-                    trusted: true,
-                })),
-                Err(problem) => walker.problems.push(problem),
-            }
+        let shown = candidates.iter().map(|file| file.display().to_string());
+        files.extend(shown.map(|file| file.strip_prefix("./").unwrap_or(&file).to_owned()));
+    }
+    let read = in_parallel(&files, |file| {
+        let clues = clues(file);
+        (clues.place, Loaded::open(Path::new(file), clues).map(Loaded::read))
+    });
+    let mut found = Vec::new();
+    let mut directories: HashMap<&str, usize> = HashMap::new();
+    for (index, (file, (place, readings))) in files.iter().zip(read).enumerate() {
+        let rank = match place {
+            PlaceKind::Family => rank_in_family(file, index, &mut directories),
+            PlaceKind::Likely | PlaceKind::Elsewhere | PlaceKind::Never => rank_alone(index),
+        };
+        match readings {
+            Ok(readings) => found.extend(readings.into_iter().map(|reading| Found {
+                reading,
+                path: Some(file.clone()),
+                scope: Scope::Project,
+                rank,
+                trusted: true,
+            })),
+            Err(problem) => walker.problems.push(problem),
         }
     }
     let mut registry = Registry::collect(found, Duplicates::Shadow);
     registry.problems.extend(walker.problems);
-    Checked { registry, files }
+    Checked { registry, files: files.len() }
 }
 
-/// Only files of one family directory are read together, so that a name twice in it is found.
-fn rank_alone(path: &str, index: usize, directories: &mut HashMap<String, usize>) -> Rank {
+/// The most threads that read files at once.
+const READERS_MAX: usize = 8;
+/// How many files make another thread worth its start.
+const FILES_PER_READER: usize = 128;
+
+/// What `work` makes of each file, in their order.
+fn in_parallel<F: Sync, T: Send>(files: &[F], work: impl Fn(&F) -> T + Sync) -> Vec<T> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let readers = cores.min(READERS_MAX).min(files.len() / FILES_PER_READER).max(1);
+    if readers == 1 {
+        return files.iter().map(work).collect();
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let parts = files.chunks(files.len().div_ceil(readers));
+        let threads: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("reading never panics")).collect()
+    })
+}
+
+/// A file that shares its place with no other.
+fn rank_alone(index: usize) -> Rank {
+    Rank { distance: index, family: usize::MAX }
+}
+
+/// Files of one family directory are read together, so that a name twice in it is found.
+fn rank_in_family<'a>(path: &'a str, index: usize, directories: &mut HashMap<&'a str, usize>) -> Rank {
     match directory_of(path) {
-        None => Rank { distance: index, family: usize::MAX },
+        None => rank_alone(index),
         Some(directory) => {
             let next = directories.len();
-            Rank { distance: usize::MAX, family: *directories.entry(directory.to_owned()).or_insert(next) }
+            Rank { distance: usize::MAX, family: *directories.entry(directory).or_insert(next) }
         }
     }
 }
@@ -296,8 +328,12 @@ impl Reader<'_> {
                 self.walker.new_ones(there.then(|| place.path.clone()).into_iter().collect())
             }
         };
-        for file in files {
-            self.read_found(&file, place);
+        let trust = self.discovery.trust;
+        for (file, read) in files.iter().zip(in_parallel(&files, |file| read_found(file, place, trust))) {
+            match read {
+                Ok(read) => self.keep(file, place, read),
+                Err(problem) => self.walker.problems.push(problem),
+            }
         }
         let count = self.found.len() - before;
         if count > 0 {
@@ -326,30 +362,15 @@ impl Reader<'_> {
         files
     }
 
-    fn read_found(&mut self, file: &Path, place: &Place<'_>) {
-        let loaded = match Loaded::open(file, clues_in(file, place)) {
-            Ok(loaded) => loaded,
-            Err(problem) => return self.walker.problems.push(problem),
-        };
-        // Hashed before it is read: what is agreed to is exactly what is used.
-        let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content()));
-        for reading in loaded.read() {
-            let trusted = whole.as_ref().is_none_or(|whole| self.ask_trust(file, &reading, whole));
+    fn keep(&mut self, file: &Path, place: &Place<'_>, read: Vec<(Reading, Option<Trusted>)>) {
+        for (reading, trusted) in read {
+            let holds = trusted.as_ref().is_none_or(|trusted| trusted.holds);
+            if reading.definition().is_some() {
+                self.items.extend(trusted.map(|trusted| trusted.item));
+            }
             let path = Some(file.display().to_string());
-            self.found.push(Found { reading, path, scope: place.scope, rank: place.rank, trusted });
+            self.found.push(Found { reading, path, scope: place.scope, rank: place.rank, trusted: holds });
         }
-    }
-
-    fn ask_trust(&mut self, file: &Path, reading: &Reading, whole: &Item) -> bool {
-        let item = match (&reading.entry, &reading.name) {
-            (Some(entry), Some(name)) => Item::new(file, Some(name), entry.as_bytes()),
-            _ => whole.clone(),
-        };
-        let trusted = self.discovery.trust.holds(&item);
-        if reading.definition().is_some() {
-            self.items.push(item);
-        }
-        trusted
     }
 
     /// Claude plugins that are installed and not switched off.
@@ -375,6 +396,34 @@ impl Reader<'_> {
         }
         self.counts.push((Scope::Builtin, "builtin".to_owned(), BUILTINS.len()));
     }
+}
+
+/// What of a project needs trust, and whether it has it.
+struct Trusted {
+    item: Item,
+    holds: bool,
+}
+
+/// Reads one file of a place; only what a project holds needs trust.
+fn read_found(
+    file: &Path,
+    place: &Place<'_>,
+    trust: &Trust,
+) -> Result<Vec<(Reading, Option<Trusted>)>, Diagnostic> {
+    let loaded = Loaded::open(file, clues_in(file, place))?;
+    // Hashed before it is read: what is agreed to is exactly what is used.
+    let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content()));
+    let with_trust = |reading: Reading| {
+        let trusted = whole.as_ref().map(|whole| {
+            let item = match (&reading.entry, &reading.name) {
+                (Some(entry), Some(name)) => Item::new(file, Some(name), entry.as_bytes()),
+                _ => whole.clone(),
+            };
+            Trusted { holds: trust.holds(&item), item }
+        });
+        (reading, trusted)
+    };
+    Ok(loaded.read().into_iter().map(with_trust).collect())
 }
 
 fn clues_in(file: &Path, place: &Place<'_>) -> Clues {

@@ -114,6 +114,14 @@ impl Walker {
             search.found.extend(wanted.then_some((path, (device, entry.ino()))));
             return;
         }
+        if kind.is_dir() {
+            // Enough to tell a loop, which only a link can make.
+            let device = search.inside.last().map_or(0, |(device, _)| *device);
+            if search.depth == Depth::Tree {
+                self.descend(&path, (device, entry.ino()), search);
+            }
+            return;
+        }
         let metadata = match fs::metadata(&path) {
             Ok(metadata) => metadata,
             Err(_) if kind.is_symlink() && !wanted => return,
