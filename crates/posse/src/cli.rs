@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::error::{CommandError, Kind};
 use crate::print::{Level, Printer};
 
-/// Run subagents: define them once, in any tool's format, and check, list and run them anywhere.
+/// Read, check and list subagents, whichever tool they were written for.
 #[derive(Debug, Parser)]
 #[command(name = "posse", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {

@@ -100,7 +100,8 @@ impl Printer {
             return Ok(());
         }
         let source = source_of(diagnostic);
-        self.say(&snippet::render(&self.with_shown_paths(diagnostic), source.as_deref(), stderr_width()))
+        let shown = snippet::render(&self.with_shown_paths(diagnostic), source.as_deref(), stderr_width());
+        self.say(&format!("{shown}\n"))
     }
 
     /// A path as a person would name it.

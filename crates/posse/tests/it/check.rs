@@ -22,6 +22,7 @@ fn an_unknown_tool_is_shown_with_its_line() {
               |               ^^^^
               |
               = help: did you mean `Grep`?
+
             --- exit 3
         "#]],
     );
@@ -46,6 +47,7 @@ fn an_unquoted_colon_is_shown_with_the_corrected_line_and_fixed() {
               |                      ^^^^^^^^^^^^^^^^^
               |
               = help: quote it: description: "Use this: always # really"
+
             1 problem can be mended with `posse check --fix`
             1 note not shown; -v shows them
             --- exit 0
@@ -171,9 +173,11 @@ fn a_name_twice_in_one_directory_names_both_files() {
             warning[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
             --> .claude/agents/one.md
              = help: rename or remove one of the two
+
             error[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
             --> .claude/agents/two.md
              = help: rename or remove one of the two
+
             --- exit 3
         "#]],
     );
@@ -181,17 +185,19 @@ fn a_name_twice_in_one_directory_names_both_files() {
         &project,
         &["check", ".claude"],
         &expect![[r#"
-        --- stdout
-        2 files read, 2 agents, 1 error, 1 warning
-        --- stderr
-        warning[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
-        --> .claude/agents/one.md
-         = help: rename or remove one of the two
-        error[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
-        --> .claude/agents/two.md
-         = help: rename or remove one of the two
-        --- exit 3
-    "#]],
+            --- stdout
+            2 files read, 2 agents, 1 error, 1 warning
+            --- stderr
+            warning[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            --> .claude/agents/one.md
+             = help: rename or remove one of the two
+
+            error[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            --> .claude/agents/two.md
+             = help: rename or remove one of the two
+
+            --- exit 3
+        "#]],
     );
 }
 

@@ -29,26 +29,7 @@ fn the_collection_is_read_as_its_authors_meant() {
     tar::Archive::new(GzDecoder::new(file)).unpack(project.work()).expect("the collection unpacks");
     let finished = project.run(&["check", "--json", "dev"]);
     let checked: Value = serde_json::from_str(&finished.stdout).expect("one JSON value");
-    let mut out = String::new();
-    for key in ["files", "agents", "not_agents", "rejected", "errors", "warnings"] {
-        out += &format!("{key} {}\n", checked[key]);
-    }
-    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
-    let mut warned: BTreeMap<&str, &str> = BTreeMap::new();
-    for diagnostic in checked["diagnostics"].as_array().expect("an array") {
-        let text = |key: &str| diagnostic[key].as_str().unwrap_or_default();
-        *codes.entry(format!("{} {}", text("severity"), text("code"))).or_default() += 1;
-        if text("severity") != "info" {
-            warned.insert(diagnostic["path"].as_str().unwrap_or_default(), "");
-        }
-        if text("severity") == "error" {
-            out += &format!("{} {}: {}\n", text("path"), text("code"), text("message"));
-        }
-    }
-    out += &format!("files with a warning or an error {}\n", warned.len());
-    for (code, count) in codes {
-        out += &format!("{count} {code}\n");
-    }
+    let out = report(&checked);
     expect![[r#"
         files 2287
         agents 1583
@@ -92,4 +73,29 @@ fn the_collection_is_read_as_its_authors_meant() {
         2 warning missing-description
         1 warning unreadable-key
     "#]].assert_eq(&out);
+}
+
+/// The counts, each error, and how often each code stands.
+fn report(checked: &Value) -> String {
+    let mut out = String::new();
+    for key in ["files", "agents", "not_agents", "rejected", "errors", "warnings"] {
+        out += &format!("{key} {}\n", checked[key]);
+    }
+    let mut codes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut warned: BTreeMap<&str, &str> = BTreeMap::new();
+    for diagnostic in checked["diagnostics"].as_array().expect("an array") {
+        let text = |key: &str| diagnostic[key].as_str().unwrap_or_default();
+        *codes.entry(format!("{} {}", text("severity"), text("code"))).or_default() += 1;
+        if text("severity") != "info" {
+            warned.insert(diagnostic["path"].as_str().unwrap_or_default(), "");
+        }
+        if text("severity") == "error" {
+            out += &format!("{} {}: {}\n", text("path"), text("code"), text("message"));
+        }
+    }
+    out += &format!("files with a warning or an error {}\n", warned.len());
+    for (code, count) in codes {
+        out += &format!("{count} {code}\n");
+    }
+    out
 }

@@ -33,10 +33,13 @@ fn loops_and_dead_links_are_reported_and_not_followed() {
             --- stderr
             warning[link-loop]: the link leads nowhere: Too many levels of symbolic links (os error 40)
             --> .claude/agents/round.md
+
             warning[link-loop]: the link leads back to a directory that contains it
             --> .claude/agents/sub/up
+
             warning[link-loop]: the link leads nowhere: No such file or directory (os error 2)
             --> .claude/agents/dead.md
+
             1 agent is not trusted yet; `posse trust` shows what they may do and asks
             --- exit 0
         "#]],
@@ -59,6 +62,7 @@ fn a_pipe_is_reported_and_never_opened() {
             --- stderr
             error[unreadable]: not a regular file
             --> .claude/agents/pipe.md
+
             1 agent is not trusted yet; `posse trust` shows what they may do and asks
             --- exit 0
         "#]],
@@ -136,20 +140,21 @@ fn pairs_of_netclaw_are_read_together() {
         &project,
         &["list", "--all", "--scope", "user"],
         &expect![[r#"
-        --- stdout
-        NAME     STATE     SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
-        implied  ready     user   netclaw  -      Read   d
-        inline   ready     user   netclaw  -      Read   d
-        missing  rejected  user   netclaw  -      -      ~/.netclaw/agents/missing.json: the prompt file `missing.md` is not there
-        named    ready     user   netclaw  -      Read   d
-        newer    ready     user   netclaw  -      any    Does newer
-        outside  rejected  user   netclaw  -      -      ~/.netclaw/agents/outside.json: the prompt file `../../secret.md` is outside the directory of the definition
-        --- stderr
-        warning[shadowed]: `newer.md` beside it is a definition of its own, which counts
-        --> ~/.netclaw/agents/newer.json
-         = help: remove the JSON file
-        --- exit 0
-    "#]],
+            --- stdout
+            NAME     STATE     SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+            implied  ready     user   netclaw  -      Read   d
+            inline   ready     user   netclaw  -      Read   d
+            missing  rejected  user   netclaw  -      -      ~/.netclaw/agents/missing.json: the prompt file `missing.md` is not there
+            named    ready     user   netclaw  -      Read   d
+            newer    ready     user   netclaw  -      any    Does newer
+            outside  rejected  user   netclaw  -      -      ~/.netclaw/agents/outside.json: the prompt file `../../secret.md` is outside the directory of the definition
+            --- stderr
+            warning[shadowed]: `newer.md` beside it is a definition of its own, which counts
+            --> ~/.netclaw/agents/newer.json
+             = help: remove the JSON file
+
+            --- exit 0
+        "#]],
     );
     for name in ["implied", "named", "inline"] {
         assert_eq!(json(&project, &["show", name, "--json"])["prompt"], format!("You are {name}."));

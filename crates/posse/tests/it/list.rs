@@ -142,6 +142,7 @@ fn a_broken_project_file_does_not_uncover_the_users() {
               | ^^^^^
               |
               = help: correct the YAML of `tools`; without it the agent could do more than its author wrote
+
             error: the definition of `a` cannot be used
             help: correct the file; another agent of that name is not taken instead
             --- exit 3

@@ -69,13 +69,18 @@ fn init_for_the_user_writes_into_the_configuration() {
     assert_eq!(json(&project, &["list", "--scope", "user", "--json"]).as_array().map(Vec::len), Some(3));
 }
 
-#[test]
-fn trust_holds_until_the_file_changes() {
+fn project_to_trust() -> posse_testkit::Project {
     let project = project();
     project
         .write(".claude/agents/a.md", agent("a", "tools: Bash\n"))
         .write(".posse/config.toml", "duplicates = \"reject\"\n");
     project.write("agents.json", r#"{"j": {"description": "d", "prompt": "p"}}"#);
+    project
+}
+
+#[test]
+fn trust_is_asked_for_and_given() {
+    let project = project_to_trust();
     check(
         &project,
         &["trust"],
@@ -110,6 +115,12 @@ fn trust_holds_until_the_file_changes() {
         --- exit 0
     "#]],
     );
+}
+
+#[test]
+fn a_changed_file_asks_again() {
+    let project = project_to_trust();
+    project.run(&["trust", "--yes"]);
     project.write(".claude/agents/a.md", agent("a", "tools: Bash, Write\n"));
     check(
         &project,
@@ -186,6 +197,7 @@ fn an_untrusted_project_configuration_is_not_used() {
             warning[config-untrusted]: the project's configuration is not trusted and was not used
             --> .posse/config.toml
              = help: look at it, then run `posse trust`
+
             1 agent is not trusted yet; `posse trust` shows what they may do and asks
             --- exit 0
         "#]],
@@ -213,9 +225,11 @@ fn an_untrusted_project_configuration_is_not_used() {
             error[shadow-rejected]: `a` is defined in 2 places: .claude/agents/a.md, [HOME]/.claude/agents/a.md
             --> ~/.claude/agents/a.md
              = help: keep one of them
+
             error[shadow-rejected]: `a` is defined in 2 places: .claude/agents/a.md, [HOME]/.claude/agents/a.md
             --> .claude/agents/a.md
              = help: keep one of them
+
             --- exit 3
         "#]],
     );
@@ -235,6 +249,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
               |
             1 | duplicates = "rejct"
               |              ^^^^^^^
+
             error: the configuration cannot be used
             help: correct the configuration, or name another with --config
             --- exit 3
@@ -278,6 +293,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
               |
             1 | duplicates = "rejct"
               |              ^^^^^^^
+
             --- exit 3
         "#]],
     );
@@ -288,6 +304,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
             --- stderr
             error[config-broken]: the file named by --config is not there
             --> nowhere.toml
+
             error: the configuration cannot be used
             help: correct the configuration, or name another with --config
             --- exit 3
@@ -304,14 +321,15 @@ fn more_directories_come_from_the_configuration() {
         &project,
         &["list", "--scope", "user"],
         &expect![[r#"
-        --- stdout
-        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
-        a     user   claude   -      any    Does a
-        --- stderr
-        error[unreadable]: named by `agents_dirs` and not a directory
-        --> ~/.config/posse/gone
-        --- exit 0
-    "#]],
+            --- stdout
+            NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+            a     user   claude   -      any    Does a
+            --- stderr
+            error[unreadable]: named by `agents_dirs` and not a directory
+            --> ~/.config/posse/gone
+
+            --- exit 0
+        "#]],
     );
 }
 

@@ -158,6 +158,7 @@ fn a_loaded_agent_with_an_unknown_tool_is_shown() {
               |        ^^^^
               |
               = help: did you mean `Grep`?
+
             --- exit 0
         "#]],
     );
@@ -183,17 +184,18 @@ fn what_cannot_be_loaded_is_exit_3_with_the_reason() {
         &project,
         &["show", "--file", "bad.md"],
         &expect![[r#"
-        --- stderr
-        error[unreadable-capability]: `tools` cannot be read: unclosed bracket '{'
-         --> bad.md:4:1
-          |
-        4 | tools: {{{
-          | ^^^^^
-          |
-          = help: correct the YAML of `tools`; without it the agent could do more than its author wrote
-        error: bad.md cannot be used
-        --- exit 3
-    "#]],
+            --- stderr
+            error[unreadable-capability]: `tools` cannot be read: unclosed bracket '{'
+             --> bad.md:4:1
+              |
+            4 | tools: {{{
+              | ^^^^^
+              |
+              = help: correct the YAML of `tools`; without it the agent could do more than its author wrote
+
+            error: bad.md cannot be used
+            --- exit 3
+        "#]],
     );
     check(
         &project,
@@ -221,6 +223,12 @@ fn what_cannot_be_loaded_is_exit_3_with_the_reason() {
         --- exit 3
     "#]],
     );
+}
+
+#[test]
+fn what_is_no_agent_is_exit_3_with_the_reason() {
+    let project = project();
+    project.write("SKILL.md", agent("x", ""));
     check(
         &project,
         &["show", "--file", "SKILL.md"],

@@ -351,7 +351,7 @@ budget: {usd: -1, tokens: 1e999}"#,
               description: "d"
             4:11 warning[bad-value] `maxTurns` takes a whole number above zero, not `-3`; correct it; until then the default counts
             5:17 warning[bad-value] `timeoutSeconds` takes a duration such as 30s, 5m or 1h, not `0`; correct it; until then the default counts
-            6:9 warning[bad-value] `budget` takes `usd` and `tokens`, not a mapping; correct it; until then the default counts
+            6:9 warning[bad-value] `budget` takes `usd` and `tokens`, not this mapping; correct it; until then the default counts
         "#]],
     );
 }
@@ -387,9 +387,9 @@ fn a_permission_mode_that_does_not_exist_is_refused() {
     check_keys(
         "permissionMode: yolo2",
         &expect![[r#"
-        rejected a (claude)
-        4:17 error[bad-capability] `permissionMode` takes default, acceptEdits, dontAsk, bypassPermissions or plan, not `yolo2`; correct it; guessing could give the agent more than its author wrote
-    "#]],
+            rejected a (claude)
+            4:17 error[bad-capability] `permissionMode` takes default, acceptEdits, auto, dontAsk, bypassPermissions or plan, not `yolo2`; correct it; guessing could give the agent more than its author wrote
+        "#]],
     );
 }
 
@@ -457,7 +457,7 @@ max_turns: 4"#,
               name: "a"
               description: "d"
               max_turns: 4
-            4:1 warning[duplicate-key] `maxTurns` stands twice; this one does not count; remove one of the two
+            4:1 warning[duplicate-key] `maxTurns` means the same as `max_turns`, which counts; remove one of the two
         "#]],
     );
 }
