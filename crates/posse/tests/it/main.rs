@@ -6,6 +6,7 @@ mod discovery;
 mod docs;
 mod list;
 mod manage;
+mod seeds;
 mod show;
 mod tidy;
 
