@@ -82,11 +82,9 @@ impl<'a> Normaliser<'a> {
                     let before = self.slot_value(field);
                     self.take_field(field, entry);
                     let other = set_by.insert(field.slot(), field).is_some_and(|other| other != field);
-                    self.report_conflict(
-                        field,
-                        entry,
-                        other && before != self.slot_value(field) && !before.is_null(),
-                    );
+                    if other && !before.is_null() && before != self.slot_value(field) {
+                        self.report_conflict(field, entry);
+                    }
                 }
             }
         }
@@ -111,10 +109,7 @@ impl<'a> Normaliser<'a> {
     }
 
     /// Two keys that set the same thing must not disagree about it.
-    fn report_conflict(&mut self, field: Field, entry: &Entry, disagree: bool) {
-        if !disagree {
-            return;
-        }
+    fn report_conflict(&mut self, field: Field, entry: &Entry) {
         let message = format!("`{}` contradicts another key that sets the same", entry.key);
         if field.is_capability() {
             self.refuse(Code::ConflictingKey, message, entry.key_span);

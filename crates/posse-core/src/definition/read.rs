@@ -175,7 +175,7 @@ fn read_markdown(file: File) -> Reading {
     if let Some(reason) = reason_against(&keys.entries, keys.refused, dialect, clues) {
         return Reading::not_an_agent(dialect, reason);
     }
-    let head = source.line_at(block.yaml.start.saturating_sub(1).min(block.yaml.start));
+    let head = source.line_at(block.yaml.start.saturating_sub(1));
     let mut normaliser = Normaliser::new(&source, dialect, head);
     normaliser.refused = keys.refused;
     normaliser.diagnostics =
@@ -403,10 +403,6 @@ fn pair(file: File, companion: Result<Vec<u8>, Diagnostic>) -> Reading {
             Ok(prompt) => normaliser.definition.prompt = prompt_text(prompt.text()),
             Err(diagnostic) => normaliser.refuse_with(diagnostic, span),
         }
-    }
-    if normaliser.refused && normaliser.definition.prompt.is_empty() {
-        // The complaint about the missing file is enough; an empty prompt follows from it.
-        normaliser.definition.prompt = " ".into();
     }
     finish(normaliser, &clues)
 }

@@ -72,6 +72,13 @@ impl Normaliser<'_> {
 
     fn judge_prompt(&mut self) {
         let prompt = &self.definition.prompt;
+        // An empty prompt follows from a prompt file that was refused, which has been said.
+        let no_file = |diagnostic: &Diagnostic| {
+            matches!(diagnostic.code, Code::MissingPromptFile | Code::PromptOutside)
+        };
+        if prompt.is_empty() && self.diagnostics.iter().any(no_file) {
+            return;
+        }
         if prompt.is_empty() {
             let diagnostic =
                 Diagnostic::new(Code::EmptyPrompt, "the agent has no prompt").with_help(self.prompt_help);
