@@ -1,7 +1,7 @@
 //! One agent as its author wrote it, whatever the dialect: the normalised definition.
 //!
-//! Text becomes a [`Definition`] through [`read`] and never goes back, except as a Posse Markdown file
-//! that [`write`] makes for a person.
+//! Text becomes a [`Definition`] through [`mod@read`] and never goes back, except as a Posse Markdown file
+//! that [`mod@write`] makes for a person.
 
 pub mod dialect;
 pub mod family;
