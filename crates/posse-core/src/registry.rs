@@ -76,6 +76,7 @@ pub struct Entry {
 pub struct Registry {
     entries: Vec<Entry>,
     by_slug: BTreeMap<String, usize>,
+    by_place: BTreeMap<(String, Scope, Rank), usize>,
     /// What discovery could not read at all.
     pub problems: Vec<Diagnostic>,
     /// Files that turned out to be something else: path and reason.
@@ -151,15 +152,15 @@ impl Registry {
         let problems = std::mem::take(&mut found.reading.diagnostics);
         let mut entry =
             Entry { found, slug: slug.clone(), state: State::Current, shadows: Vec::new(), problems };
+        if let Some(slug) = &slug {
+            let place = (slug.clone(), entry.found.scope, entry.found.rank);
+            match self.by_place.get(&place).copied() {
+                Some(rival) => self.report_duplicate(rival, &mut entry),
+                None => drop(self.by_place.insert(place, index)),
+            }
+        }
         if let Some(first) = slug.as_ref().and_then(|slug| self.by_slug.get(slug).copied()) {
             entry.state = State::Shadowed(first);
-            let same_place = {
-                let (a, b) = (&self.entries[first].found, &entry.found);
-                (a.scope, a.rank) == (b.scope, b.rank)
-            };
-            if same_place {
-                self.report_duplicate(first, &mut entry);
-            }
             self.entries[first].shadows.push(index);
         } else if let Some(slug) = slug {
             self.by_slug.insert(slug, index);
@@ -172,7 +173,7 @@ impl Registry {
         let winner = &mut self.entries[first];
         let (kept, dropped) = (place(&winner.found), place(&second.found));
         let name = second.slug.clone().unwrap_or_default();
-        let message = format!("`{name}` is defined twice: {kept} counts, {dropped} does not");
+        let message = format!("`{name}` is defined twice in one place: {kept} comes before {dropped}");
         let diagnostic =
             Diagnostic::new(Code::DuplicateName, message).with_help("rename or remove one of the two");
         second.problems.push(Diagnostic { path: second.found.path.clone(), ..diagnostic.clone() });

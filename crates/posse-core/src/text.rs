@@ -36,13 +36,18 @@ pub fn first_hidden_character(text: &str) -> Option<(usize, char)> {
     None
 }
 
-/// Escapes what a terminal would not show or would act on, so that a name cannot lie.
+/// Escapes everything but plain characters, line breaks too, so that a name cannot pass for several.
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// Escapes what a terminal would not show or would act on, so that a text cannot lie.
 pub fn visible(text: &str) -> String {
     text.chars()
         .map(|character| match character {
             '\n' => '\n'.to_string(),
             '\t' => '\t'.to_string(),
-            c if c.is_control() || is_hidden(c) => format!("\\u{{{:x}}}", c as u32),
+            c if is_hidden(c) => format!("\\u{{{:x}}}", c as u32),
             c => c.to_string(),
         })
         .collect()
@@ -50,6 +55,10 @@ pub fn visible(text: &str) -> String {
 
 /// A quick look at the bytes: false when none of them begins a hidden character.
 fn may_hide(bytes: &[u8]) -> bool {
+    let is_control = |byte: &u8| (*byte < 0x20 && !matches!(*byte, b'\n' | b'\t')) || *byte == 0x7f;
+    if bytes.iter().any(is_control) {
+        return true;
+    }
     let mut rest = bytes;
     loop {
         // Most text is ASCII, which can be passed over eight bytes at a time.
@@ -65,7 +74,7 @@ fn may_hide(bytes: &[u8]) -> bool {
             rest,
             [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..]
                 | [0xe2, 0x81, 0xa0..=0xaf, ..]
-                | [0xc2, 0xad, ..]
+                | [0xc2, 0x80..=0x9f | 0xad, ..]
                 | [0xd8, 0x9c, ..]
                 | [0xe1, 0xa0, 0x8e, ..]
                 | [0xef, 0xbb, 0xbf, ..]
@@ -79,7 +88,8 @@ fn may_hide(bytes: &[u8]) -> bool {
 }
 
 fn is_hidden(character: char) -> bool {
-    matches!(character,
+    let acts = character.is_control() && !matches!(character, '\n' | '\t');
+    acts || matches!(character,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }

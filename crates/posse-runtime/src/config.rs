@@ -53,6 +53,8 @@ pub struct Config {
     pub problems: Vec<Diagnostic>,
     /// The project's file, for `trust`.
     pub project_item: Option<Item>,
+    /// What the project's file would set and what is wrong with it, while it is not trusted.
+    pub untrusted: Option<Box<Config>>,
 }
 
 impl Config {
@@ -126,6 +128,10 @@ impl Config {
             let diagnostic = Diagnostic::new(Code::ConfigUntrusted, message)
                 .with_help("look at it, then run `posse trust`");
             self.problems.push(diagnostic.at_path(path.display().to_string()));
+            let mut preview = Config { settings: self.settings.clone(), ..Config::default() };
+            preview.add(&path, bytes, Layer::Project);
+            preview.settings.retain(|_, setting| setting.layer == Layer::Project);
+            self.untrusted = Some(Box::new(preview));
         }
     }
 

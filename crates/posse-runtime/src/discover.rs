@@ -3,7 +3,7 @@
 mod pair;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,9 @@ pub struct Checked {
 pub fn read_paths(paths: &[PathBuf]) -> Checked {
     let mut walker = Walker::skipping(&[".git", "node_modules", "target"]);
     let mut files: Vec<String> = Vec::new();
+    // A file that a person names is likely an agent, wherever it is.
+    let named: HashSet<String> =
+        paths.iter().filter(|path| !path.is_dir()).map(|path| path.display().to_string()).collect();
     for path in paths {
         let candidates = if path.is_dir() {
             walker.files(path, Depth::Tree, &may_hold_agents)
@@ -83,7 +86,10 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
         files.extend(shown.map(|file| file.strip_prefix("./").unwrap_or(&file).to_owned()));
     }
     let read = in_parallel(&files, |file| {
-        let clues = clues(file);
+        let mut clues = clues(file);
+        if clues.place == PlaceKind::Elsewhere && named.contains(file) {
+            clues.place = PlaceKind::Likely;
+        }
         (clues.place, Loaded::open(Path::new(file), clues).map(Loaded::read))
     });
     let mut found = Vec::new();

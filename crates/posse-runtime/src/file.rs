@@ -35,6 +35,12 @@ pub(crate) fn read_regular(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 ///
 /// A symbolic link stays one: what it leads to is replaced.
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content).map_err(|error| {
+        io::Error::new(error.kind(), format!("{} cannot be written: {}", path.display(), error.kind()))
+    })
+}
+
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let real = path.canonicalize();
     let path = real.as_deref().unwrap_or(path);
     let directory = path.parent().unwrap_or(Path::new("."));

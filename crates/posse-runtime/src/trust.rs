@@ -97,8 +97,9 @@ fn annotated(path: &Path, error: &dyn std::fmt::Display) -> io::Error {
 
 /// Reads, changes and writes under a lock, so that two processes lose nothing of each other's.
 fn change(state: &Path, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> io::Result<()> {
-    fs::create_dir_all(state)?;
-    let lock = File::create(state.join("trust.lock"))?;
+    fs::create_dir_all(state).map_err(|error| annotated(state, &error))?;
+    let lock_path = state.join("trust.lock");
+    let lock = File::create(&lock_path).map_err(|error| annotated(&lock_path, &error))?;
     lock.lock()?;
     let mut trust = Trust::load(Some(state))?;
     edit(&mut trust.hashes);

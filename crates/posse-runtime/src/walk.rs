@@ -108,6 +108,12 @@ impl Walker {
             return;
         }
         let wanted = (search.wanted)(&path);
+        if path.to_str().is_none() {
+            if wanted || kind.is_dir() {
+                self.complain(&path, Code::Unreadable, "the name is not UTF-8; rename it".into());
+            }
+            return;
+        }
         if kind.is_file() {
             // A regular file is on the device of its directory, so that no further look is needed.
             let device = search.inside.last().map_or(0, |(device, _)| *device);

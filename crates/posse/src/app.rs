@@ -66,7 +66,7 @@ impl App {
         if !fatal.is_empty() {
             let error = CommandError::new(Kind::Definition, "the configuration cannot be used");
             return Err(error
-                .with_help("correct the configuration, or name another with --config")
+                .with_help("correct it as its lines say; `posse trust --revoke` puts a project's configuration out of use")
                 .with_problems(fatal));
         }
         self.warn_about_config()?;
@@ -103,6 +103,10 @@ impl App {
                 }
             },
         };
+        if name == "--agents" && self.places.cwd.join(agents).is_file() {
+            let error = CommandError::new(Kind::Usage, "--agents takes JSON, or a file after an @");
+            return Err(error.with_help(format!("did you mean `--agents @{agents}`?")));
+        }
         match serde_json::from_slice::<serde_json::Value>(&bytes) {
             Ok(serde_json::Value::Object(_)) => Ok((name, bytes)),
             Ok(_) => Err(agents_error(&name, "not a JSON object")),

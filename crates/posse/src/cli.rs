@@ -115,7 +115,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     }
     let text = error.to_string();
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let failure = CommandError::new(Kind::Usage, message).with_help("see `posse --help`");
+    let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).unwrap_or("see `posse --help`");
+    let failure = CommandError::new(Kind::Usage, message).with_help(tip);
     fail(&Printer { level: Level::Normal, json: true, places: None }, &failure)
 }
 

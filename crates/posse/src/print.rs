@@ -9,7 +9,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use posse_core::definition::source::Source;
 use posse_core::diagnostic::{Diagnostic, Severity};
-use posse_core::text::visible;
+use posse_core::text::{visible, visible_line};
 use posse_runtime::Places;
 use serde_json::Value;
 
@@ -55,7 +55,12 @@ impl Printer {
         if self.json { Ok(()) } else { quiet_on_closed_pipe(anstream::stdout().write_all(text.as_bytes())) }
     }
 
-    /// Prints text on stdout as it is: a file for a person or a program.
+    /// Prints a file's text on stdout: as it is for a program, without what a terminal would act on for a person.
+    pub fn file(&self, text: &str) -> io::Result<()> {
+        if io::stdout().is_terminal() { self.raw(&visible(text)) } else { self.raw(text) }
+    }
+
+    /// Prints text on stdout as it is.
     pub fn raw(&self, text: &str) -> io::Result<()> {
         quiet_on_closed_pipe(io::stdout().write_all(text.as_bytes()))
     }
@@ -94,7 +99,10 @@ impl Printer {
         let wanted = match diagnostic.severity {
             Severity::Error => true,
             Severity::Warning => self.level >= Level::Normal,
-            Severity::Info => self.level >= Level::Verbose,
+            // A note that knows what was meant is worth a line.
+            Severity::Info => {
+                self.level >= Level::Verbose || (self.level == Level::Normal && diagnostic.help.is_some())
+            }
         };
         if !wanted {
             return Ok(());
@@ -106,7 +114,9 @@ impl Printer {
 
     /// A path as a person would name it.
     pub fn shown(&self, path: &str) -> String {
-        self.places.as_ref().map_or_else(|| path.to_owned(), |places| places.shown(Path::new(path)))
+        let shown =
+            self.places.as_ref().map_or_else(|| path.to_owned(), |places| places.shown(Path::new(path)));
+        visible_line(&shown)
     }
 
     fn with_shown_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {

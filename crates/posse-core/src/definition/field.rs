@@ -25,6 +25,8 @@ pub enum Field {
     ModelRole,
     Effort,
     PermissionMode,
+    /// Qwen's `approvalMode`, with words of its own.
+    ApprovalMode,
     /// Cursor's `readonly`: true is the mode `plan`.
     ReadOnly,
     /// Codex's `sandbox_mode`, as the permission mode that allows as much.
@@ -84,6 +86,7 @@ impl Field {
             Field::Tools
                 | Field::DisallowedTools
                 | Field::PermissionMode
+                | Field::ApprovalMode
                 | Field::ReadOnly
                 | Field::SandboxMode
                 | Field::Permissions
@@ -105,7 +108,7 @@ impl Field {
     /// The field that stands for all keys which set the same part of a definition.
     pub fn slot(self) -> Field {
         match self {
-            Field::ReadOnly | Field::SandboxMode => Field::PermissionMode,
+            Field::ApprovalMode | Field::ReadOnly | Field::SandboxMode => Field::PermissionMode,
             Field::OrderedPermissions => Field::Permissions,
             Field::Disabled => Field::Enabled,
             Field::OnlyPerson | Field::Infer => Field::Callers,

@@ -6,7 +6,7 @@ mod settle;
 mod tools;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -18,7 +18,10 @@ use super::value::{amount, count, duration_ms, flag, names, text, word};
 use super::{Budget, Definition, Model, PermissionMode, Permissions, Visibility, permission, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
-use words::{env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation, visibility};
+use words::{
+    approval_mode, env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation,
+    visibility,
+};
 
 /// The most diagnostics of one definition; further ones are counted.
 pub(super) const DIAGNOSTICS_MAX: usize = 100;
@@ -32,6 +35,8 @@ pub(super) struct Normaliser<'a> {
     pub refused: bool,
     /// The prompt file that the keys name, for dialects that keep it apart.
     pub prompt_file: Option<(String, Span)>,
+    /// The slots that the keys set.
+    present: HashSet<Field>,
     /// How many diagnostics were left out.
     pub unsaid: usize,
     said_error: bool,
@@ -49,6 +54,7 @@ impl<'a> Normaliser<'a> {
             diagnostics: Vec::new(),
             refused: false,
             prompt_file: None,
+            present: HashSet::new(),
             unsaid: 0,
             said_error: false,
             prompt_help: "write the system prompt below the frontmatter",
@@ -60,6 +66,7 @@ impl<'a> Normaliser<'a> {
     pub(super) fn take(&mut self, entries: &[Entry]) {
         let dialect = self.definition.dialect;
         let fields: Vec<Option<Field>> = entries.iter().map(|entry| dialect.field(&entry.key)).collect();
+        self.present = fields.iter().flatten().map(|field| field.slot()).collect();
         let rank = |index: usize| (dialect.own_field(&entries[index].key).is_some(), index);
         let mut winners: HashMap<Field, usize> = HashMap::new();
         for (index, field) in fields.iter().enumerate() {
@@ -169,6 +176,7 @@ impl<'a> Normaliser<'a> {
             Field::Tools | Field::DisallowedTools => self.take_tools(field, entry),
             Field::Permissions | Field::OrderedPermissions => self.take_permissions(field, entry),
             Field::PermissionMode
+            | Field::ApprovalMode
             | Field::ReadOnly
             | Field::SandboxMode
             | Field::Isolation
@@ -269,6 +277,9 @@ impl<'a> Normaliser<'a> {
         let definition = &mut self.definition;
         match field {
             Field::PermissionMode => set(&mut definition.permission_mode, word(node).and_then(|w| mode(&w))),
+            Field::ApprovalMode => {
+                set(&mut definition.permission_mode, word(node).and_then(|w| approval_mode(&w)))
+            }
             Field::ReadOnly => match flag(node) {
                 Some(true) => set(&mut definition.permission_mode, Some(PermissionMode::Plan)),
                 other => other.is_some(),
@@ -419,6 +430,13 @@ impl<'a> Normaliser<'a> {
     }
 
     fn keep_unknown(&mut self, entry: &Entry) {
+        if entry.key == "<<" {
+            return self.refuse(
+                Code::UnreadableCapability,
+                "merged keys are not read".into(),
+                entry.key_span,
+            );
+        }
         self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
         let dialect = self.definition.dialect;
         let mut diagnostic = Diagnostic::new(Code::UnknownKey, format!("unknown key `{}`", entry.key));
@@ -426,8 +444,10 @@ impl<'a> Normaliser<'a> {
         let meant = if searched { closest(&entry.key, key_names(dialect)) } else { None };
         if let Some(meant) = meant {
             diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
-            if dialect.field(meant).is_some_and(Field::is_capability) {
-                diagnostic.severity = Severity::Warning;
+            if let Some(field) = dialect.field(meant).filter(|field| field.is_capability()) {
+                // Without the key that was meant the agent would have more than its author wrote.
+                let absent = !self.present.contains(&field.slot());
+                diagnostic.severity = if absent { Severity::Error } else { Severity::Warning };
             }
         }
         self.say(diagnostic, entry.key_span);

@@ -59,7 +59,7 @@ pub(super) fn ordered(node: &Node) -> Option<Ordered> {
             rules.iter().skip(index + 1).any(|later| later.tool == rule.tool && later.pattern != "*");
         let undone = |before: &Rule<'_>| !before.is_default(&rules) && before.undoes(rule);
         out.order_lost |= rules[..index].iter().any(undone);
-        if rule.tool == "*" || (rule.pattern == "*" && narrower) {
+        if rule.pattern == "*" && (rule.tool == "*" || narrower) {
             out.permissions.otherwise.insert(rule.tool.to_owned(), rule.action.to_owned());
         } else {
             let text = if rule.pattern == "*" {
@@ -84,7 +84,7 @@ impl Rule<'_> {
     /// True when it becomes what holds otherwise, which every rule comes before.
     fn is_default(&self, rules: &[Rule<'_>]) -> bool {
         let narrower = |other: &Rule<'_>| other.tool == self.tool && other.pattern != "*";
-        self.tool == "*" || (self.pattern == "*" && rules.iter().any(narrower))
+        self.pattern == "*" && (self.tool == "*" || rules.iter().any(narrower))
     }
 
     /// True when it is stricter than a later rule about the same thing, so that here it would win.

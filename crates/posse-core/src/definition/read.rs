@@ -172,6 +172,9 @@ fn read_markdown(file: File) -> Reading {
     };
     let keys = read_keys(&source, block.yaml);
     let dialect = dialect_of(&keys.entries, clues);
+    if keys.refused && keys.entries.is_empty() && clues.place == PlaceKind::Family {
+        return Reading::rejected(Some(clues.stem.clone()), dialect, keys.diagnostics);
+    }
     if let Some(reason) = reason_against(&keys.entries, keys.refused, dialect, clues) {
         return Reading::not_an_agent(dialect, reason);
     }

@@ -13,7 +13,7 @@ use super::value::split_names;
 use super::write::quoted;
 use super::yaml::{self, YamlError};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use cut::{RawField, cut};
+use cut::{RawField, cut, looks_like_capability};
 use literal::literal_text;
 
 /// The keys that could be read, and what had to be done to read them.
@@ -53,7 +53,7 @@ pub fn read_keys(source: &Source, span: Span) -> Keys {
         recovery.read(&field);
     }
     for line in swallowed {
-        let message = "this line looks like a key that says what the agent may do, and cannot be read as one";
+        let message = "this line may say what the agent may do, and cannot be read as a key";
         let diagnostic = Diagnostic::new(Code::UnreadableCapability, message);
         recovery.refuse(
             diagnostic
@@ -215,7 +215,12 @@ impl Recovery<'_> {
         self.keys.diagnostics.push(diagnostic);
     }
 
+    /// Leaves out a key that grants nothing, unless something in it looks as if it did.
     fn drop_key(&mut self, field: &RawField, error: &YamlError) {
+        let text = &self.source.text()[field.span.start..field.span.end];
+        if text.lines().skip(1).any(looks_like_capability) {
+            return self.refuse_field(field, error);
+        }
         let message = format!("`{}` cannot be read and was left out: {}", field.key, error.message);
         let mut diagnostic =
             Diagnostic::new(Code::UnreadableKey, message).with_help("correct its YAML, or quote the value");

@@ -4,6 +4,7 @@
 
 use super::field::Unit;
 use super::node::{Node, NodeValue, ScalarKind};
+use crate::diagnostic::Span;
 
 /// A text: any scalar that is not null, by its source.
 pub fn text(node: &Node) -> Option<String> {
@@ -69,7 +70,7 @@ pub fn duration_text_ms(text: &str, unit: Unit) -> Option<u64> {
 /// A list of names: a list of scalars, one name, or names between commas. Null is an empty list.
 pub fn names(node: &Node) -> Option<Vec<String>> {
     match &node.value {
-        NodeValue::List(elements) => elements.iter().map(text).collect(),
+        NodeValue::List(elements) => Some(whole_names(elements)?.into_iter().map(|(name, _)| name).collect()),
         NodeValue::Scalar(scalar) if scalar.kind == ScalarKind::Null => Some(Vec::new()),
         NodeValue::Scalar(scalar) if matches!(scalar.kind, ScalarKind::Bool(_)) => None,
         NodeValue::Scalar(scalar) => {
@@ -77,6 +78,22 @@ pub fn names(node: &Node) -> Option<Vec<String>> {
         }
         NodeValue::Map(_) => None,
     }
+}
+
+/// The names of a list, put together again where YAML took a pattern apart at its commas.
+pub fn whole_names(elements: &[Node]) -> Option<Vec<(String, Span)>> {
+    let mut names: Vec<(String, Span)> = Vec::new();
+    for element in elements {
+        let name = text(element)?;
+        match names.last_mut() {
+            Some((open, span)) if open.matches('(').count() > open.matches(')').count() => {
+                *open += &format!(", {name}");
+                span.end = element.span.end;
+            }
+            _ => names.push((name, element.span)),
+        }
+    }
+    Some(names)
 }
 
 /// Cuts at commas outside parentheses and braces; each name with its offset, empty ones left out.

@@ -71,7 +71,7 @@ codes! {
     ConflictingKey "conflicting-key" Error
         "A key that says what the agent may do stands twice with different values, or two keys that set the same thing contradict each other. The file is refused: nobody can say which was meant."
     UnknownKey "unknown-key" Info
-        "No tool known to Posse reads this key. It is kept with the definition and has no effect. It becomes a warning when it looks like a mistyped key that grants or restricts."
+        "No tool known to Posse reads this key. It is kept with the definition and has no effect. When it looks like a mistyped key that grants or restricts, and that key is absent, it is an error: the agent would have more than its author wrote."
     UnusedKey "unused-key" Info
         "Another tool reads this key; Posse keeps it with the definition and does not act on it."
     MissingName "missing-name" Error

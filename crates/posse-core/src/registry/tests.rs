@@ -118,3 +118,20 @@ fn a_name_is_found_by_slug_and_as_written_in_any_case() {
     assert!(registry.find("coder").is_none());
     assert_eq!(registry.suggest("code-reviewr"), Some("code-reviewer"));
 }
+
+#[test]
+fn twice_in_one_family_is_an_error_also_below_another_that_shadows_both() {
+    check(
+        &[
+            (Scope::Project, 0, 0, "posse/a.md", A),
+            (Scope::Project, 0, 2, "claude/a.md", A),
+            (Scope::Project, 0, 2, "claude/b.md", A),
+        ],
+        Duplicates::Shadow,
+        &[
+            "posse/a.md callable runnable=true",
+            "claude/a.md shadowed runnable=true warning:duplicate-name",
+            "claude/b.md shadowed runnable=false error:duplicate-name",
+        ],
+    );
+}

@@ -27,8 +27,10 @@ pub(super) enum Takes {
     Amount,
     Duration,
     OneOf(&'static [&'static str]),
-    /// A table or a preset's name, read where it is used.
-    Any,
+    /// A table, read where it is used.
+    Table,
+    /// A table or one text, read where it is used.
+    TableOrText,
 }
 
 /// One key; `*` in its name stands for any one part.
@@ -92,11 +94,11 @@ pub(super) const KEYS: &[Key] = &[
     key("rules.*.allow", Takes::Texts, Never),
     key("rules.*.ask", Takes::Texts, Never),
     key("rules.*.deny", Takes::Texts, Never),
-    key("ceilings.*", Takes::Any, Never),
-    key("tokens.*", Takes::Any, Never),
-    key("nats", Takes::Any, Never),
-    key("otel", Takes::Any, Never),
-    key("search", Takes::Any, Never),
+    key("ceilings.*", Takes::TableOrText, Never),
+    key("tokens.*", Takes::TableOrText, Never),
+    key("nats", Takes::TableOrText, Never),
+    key("otel", Takes::Table, Never),
+    key("search", Takes::TableOrText, Never),
 ];
 
 impl Key {
@@ -129,7 +131,8 @@ impl Takes {
             Takes::OneOf(_) => {
                 "\"anthropic\", \"openai-chat\", \"openai-responses\", \"gemini\" or \"local\""
             }
-            Takes::Any => "a table",
+            Takes::Table => "a table",
+            Takes::TableOrText => "a table or a text",
         }
     }
 }
@@ -163,7 +166,10 @@ pub(super) fn accepts(takes: Takes, node: &Node) -> Option<Value> {
             node.scalar().and_then(|scalar| duration_text_ms(&scalar.text, Unit::Seconds)).map(Value::from)
         }
         Takes::OneOf(known) => text(node).filter(|text| known.contains(&text.as_str())).map(Value::from),
-        Takes::Any => Some(node.to_json()),
+        Takes::Table => node.entries().map(|_| node.to_json()),
+        Takes::TableOrText => {
+            (node.entries().is_some() || kind == Some(ScalarKind::Text)).then(|| node.to_json())
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::{CommandError, Kind};
-use crate::print::{BOLD, GREEN, Level, RED, YELLOW, styled};
+use crate::print::{BOLD, GREEN, Level, Printer, RED, YELLOW, styled};
 
 /// Check definitions like source code
 ///
@@ -48,7 +48,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
     if app.printer.json {
         app.printer.json(&to_json(&checked.registry, &diagnostics, &counts))?;
     } else {
-        print(app, &checked.registry, &diagnostics)?;
+        print(app, &checked.registry, &diagnostics, options)?;
         summarise(app, &counts, options)?;
     }
     let failed = counts.errors > 0 || (options.strict && counts.warnings > 0);
@@ -63,10 +63,8 @@ fn fix_all(app: &App, options: &Options, mut checked: Checked) -> Result<Checked
         for path in &fixed.mended {
             app.printer.hint(&format!("{} {}", styled(GREEN, "fixed"), app.printer.shown(path)))?;
         }
-        for path in fixed.withheld.iter().filter(|_| round == 1) {
-            let left = styled(YELLOW, "left");
-            app.printer
-                .hint(&format!("{left} {}: mending it would change what it says", app.printer.shown(path)))?;
+        for (path, reason) in fixed.left.iter().filter(|_| round == 1) {
+            app.printer.hint(&format!("{} {}: {reason}", styled(YELLOW, "left"), app.printer.shown(path)))?;
         }
         if fixed.mended.is_empty() {
             break;
@@ -102,8 +100,15 @@ impl Counts {
             not_agents: registry.not_agents.len(),
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
-            notes: count(Severity::Info),
-            fixable: diagnostics.iter().filter(|diagnostic| diagnostic.fix.is_some()).count(),
+            notes: diagnostics
+                .iter()
+                .filter(|one| one.severity == Severity::Info && one.help.is_none())
+                .count(),
+            fixable: agents
+                .iter()
+                .flat_map(|entry| &entry.problems)
+                .filter(|problem| problem.fix.is_some())
+                .count(),
         }
     }
 }
@@ -127,7 +132,7 @@ fn read(app: &App, options: &Options) -> Result<Checked, CommandError> {
         }
         // Paths stay as they were given, so that what is printed can be clicked and compared.
         let given_works = std::env::current_dir().is_ok_and(|current| current == app.places.cwd);
-        paths.push(if given_works { path.clone() } else { full });
+        paths.push(if given_works { path.clone() } else { full.components().collect() });
     }
     Ok(read_paths(&paths))
 }
@@ -137,6 +142,7 @@ fn collect(app: &App, registry: &Registry, options: &Options) -> Vec<Diagnostic>
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     if options.paths.is_empty() {
         diagnostics.extend(app.config.problems.iter().cloned());
+        diagnostics.extend(app.config.untrusted.iter().flat_map(|config| config.problems.clone()));
     }
     diagnostics.extend(registry.problems.iter().cloned());
     diagnostics.extend(registry.entries().iter().flat_map(|entry| &entry.problems).cloned());
@@ -158,12 +164,20 @@ fn to_json(registry: &Registry, diagnostics: &[Diagnostic], counts: &Counts) -> 
     })
 }
 
-fn print(app: &App, registry: &Registry, diagnostics: &[Diagnostic]) -> Result<(), CommandError> {
+fn print(
+    app: &App,
+    registry: &Registry,
+    diagnostics: &[Diagnostic],
+    options: &Options,
+) -> Result<(), CommandError> {
     for diagnostic in diagnostics {
         app.printer.diagnostic(diagnostic)?;
     }
     for (path, reason) in &registry.not_agents {
-        app.printer.detail(&format!("{}: not an agent: {reason}", app.printer.shown(path)))?;
+        // A file that was named is answered; of a directory's only the number is said.
+        let named = options.paths.iter().any(|named| named.display().to_string() == *path);
+        let say = if named { Printer::hint } else { Printer::detail };
+        say(&app.printer, &format!("{}: not an agent: {reason}", app.printer.shown(path)))?;
     }
     Ok(())
 }
@@ -179,7 +193,7 @@ fn summarise(app: &App, counts: &Counts, options: &Options) -> Result<(), Comman
         parts.push(styled(RED, &format!("{} rejected", counts.rejected)));
     }
     if counts.not_agents > 0 {
-        parts.push(format!("{} not an agent", counts.not_agents));
+        parts.push(format!("{} not agents", counts.not_agents));
     }
     parts.push(coloured(counts.errors, "error", RED));
     parts.push(coloured(counts.warnings, "warning", YELLOW));
@@ -189,7 +203,7 @@ fn summarise(app: &App, counts: &Counts, options: &Options) -> Result<(), Comman
             .hint(&format!("{} can be mended with `posse check --fix`", plural(counts.fixable, "problem")))?;
     }
     if counts.notes > 0 && app.printer.level < Level::Verbose {
-        app.printer.hint(&format!("{} not shown; -v shows them", plural(counts.notes, "note")))?;
+        app.printer.hint(&format!("{} not shown; see them with -v", plural(counts.notes, "note")))?;
     }
     Ok(())
 }

@@ -7,7 +7,8 @@ use crate::print::{Level, Printer};
 
 /// Print a completion script for a shell
 ///
-/// For example: `posse completions bash > ~/.local/share/bash-completion/completions/posse`
+/// For bash: `mkdir -p ~/.local/share/bash-completion/completions`, then
+/// `posse completions bash > ~/.local/share/bash-completion/completions/posse`
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// The shell

@@ -49,6 +49,10 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
 fn target(app: &App, options: &Options) -> Result<PathBuf, CommandError> {
     if !options.user {
         app.state()?;
+        if app.places.home.as_deref() == Some(app.places.cwd.as_path()) {
+            return Err(CommandError::new(Kind::Usage, "the home directory is not a project")
+                .with_help("`posse init --user` writes agents that are yours in every project"));
+        }
         return Ok(app.places.cwd.join(".posse"));
     }
     app.places.posse_config.clone().ok_or_else(|| {
@@ -79,6 +83,9 @@ fn report(app: &App, written: &[(PathBuf, &str)], kept: &[(PathBuf, &str)]) -> R
         );
     }
     app.printer.text(&text)?;
+    if written.is_empty() {
+        return Ok(0);
+    }
     app.printer.hint("next: `posse list` shows your agents, `posse show NAME` one of them; edit the files, then `posse check`")?;
     Ok(0)
 }

@@ -1,12 +1,13 @@
 //! `posse list`: the agents that can be called.
 
 use anstyle::Style;
+use clap::builder::PossibleValuesParser;
 use posse_core::definition::{Scope, ToolClass};
 use posse_core::registry::{Entry, Registry};
 use serde_json::Value;
 
 use crate::app::App;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
 use crate::print::{BOLD, CYAN, DIM, RED, Table, YELLOW, stdout_width, styled};
 
 /// List the agents that can be called
@@ -18,8 +19,8 @@ pub struct Options {
     /// Also list internal, disabled, shadowed and rejected agents
     #[arg(long)]
     all: bool,
-    /// Only agents of this scope: managed, cli, project, user, plugin or builtin
-    #[arg(long, value_name = "SCOPE")]
+    /// Only agents of this scope
+    #[arg(long, value_name = "SCOPE", value_parser = scopes())]
     scope: Option<String>,
 }
 
@@ -30,7 +31,6 @@ impl Options {
 }
 
 pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
-    options.scope.as_deref().map(parse_scope).transpose()?;
     let discovered = app.discover()?;
     let registry = &discovered.registry;
     let mut entries: Vec<&Entry> =
@@ -46,17 +46,18 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
         app.printer.json(&Value::Array(list))?;
         return Ok(0);
     }
+    if entries.is_empty() {
+        app.printer.hint(
+            "no agents; `posse list --all` shows what is hidden, `posse init` writes three to start from",
+        )?;
+    }
     app.printer.text(&table(app, &entries, options.all).render(stdout_width()))?;
     say_what_is_missing(app, registry, &entries, options)?;
     Ok(0)
 }
 
-pub fn parse_scope(name: &str) -> Result<Scope, CommandError> {
-    let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-    Scope::parse(name).ok_or_else(|| {
-        CommandError::new(Kind::Usage, format!("unknown scope `{name}`"))
-            .with_help(format!("one of {}", names.join(", ")))
-    })
+fn scopes() -> PossibleValuesParser {
+    PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.as_str()))
 }
 
 fn table(app: &App, entries: &[&Entry], all: bool) -> Table {
@@ -127,6 +128,7 @@ fn tools(entry: &Entry) -> String {
     let usable: Vec<&str> =
         tools.iter().filter(|tool| tool.class != ToolClass::Foreign).map(|tool| tool.name.as_str()).collect();
     match usable.len() {
+        0 if !tools.is_empty() => "none here".into(),
         0 => "none".into(),
         count if count <= SHOWN_MAX => usable.join(" "),
         count => format!("{} +{}", usable[..SHOWN_MAX].join(" "), count - SHOWN_MAX),
@@ -152,7 +154,7 @@ fn say_what_is_missing(
     if untrusted > 0 {
         app.printer.hint(&styled(
             YELLOW,
-            &format!("{} not trusted yet; `posse trust` shows what they may do and asks", agents(untrusted)),
+            &format!("{} not trusted yet; `posse trust` shows what that means and asks", agents(untrusted)),
         ))?;
     }
     if broken > 0 {
@@ -162,7 +164,7 @@ fn say_what_is_missing(
     if rejected > 0 && !options.all {
         app.printer.hint(&styled(
             RED,
-            &format!("{} rejected; `posse check` says why, `posse list --all` shows them", files(rejected)),
+            &format!("{} rejected; `posse check` says why, `posse list --all` shows which", files(rejected)),
         ))?;
     }
     Ok(())

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use posse_core::definition::Dialect;
 use posse_core::definition::read::{Reading, Verdict};
 use posse_core::definition::write::to_markdown;
 use posse_core::diagnostic::Diagnostic;
 use posse_core::registry::{Entry, show_json};
-use posse_core::text::closest;
 use posse_runtime::discover::read_one;
 
 use crate::app::App;
@@ -26,14 +26,14 @@ pub struct Options {
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
     /// The dialect of the file; otherwise its path and its keys decide
-    #[arg(long, value_name = "DIALECT", requires = "file")]
+    #[arg(long, value_name = "DIALECT", requires = "file", value_parser = dialects())]
     dialect: Option<String>,
 }
 
 pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
     match (&options.file, &options.agent) {
         (Some(file), name) => {
-            let dialect = options.dialect.as_deref().map(parse_dialect).transpose()?;
+            let dialect = options.dialect.as_deref().and_then(Dialect::parse);
             show_file(app, file, dialect, name.as_deref())
         }
         (None, Some(name)) => {
@@ -133,17 +133,10 @@ fn print(
     for problem in problems {
         app.printer.diagnostic(problem)?;
     }
-    app.printer.raw(markdown)?;
+    app.printer.file(markdown)?;
     Ok(0)
 }
 
-fn parse_dialect(name: &str) -> Result<Dialect, CommandError> {
-    let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
-    Dialect::parse(name).ok_or_else(|| {
-        let help = match closest(name, names.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("one of {}", names.join(", ")),
-        };
-        CommandError::new(Kind::Usage, format!("unknown dialect `{name}`")).with_help(help)
-    })
+fn dialects() -> PossibleValuesParser {
+    PossibleValuesParser::new(Dialect::ALL.iter().map(|dialect| dialect.as_str()))
 }

@@ -3,17 +3,18 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Definition, Permissions};
-use posse_core::registry::Registry;
-use posse_core::text::{one_line, visible};
-use posse_runtime::Trust;
+use posse_core::definition::{Permissions, ToolName};
+use posse_core::diagnostic::{Code, Diagnostic};
+use posse_core::registry::{Entry, Registry};
+use posse_core::text::visible_line;
 use posse_runtime::trust::Item;
+use posse_runtime::{Config, Trust};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::cli::Global;
 use crate::error::{CommandError, Kind};
-use crate::print::{BOLD, DIM, GREEN, YELLOW, styled};
+use crate::print::{BOLD, DIM, GREEN, Level, Printer, YELLOW, styled};
 
 /// Agree to a project's agents and configuration as they are now
 ///
@@ -43,18 +44,31 @@ pub fn run(app: &App, global: &Global, options: &Options) -> Result<u8, CommandE
     if options.list {
         return list(app, &items);
     }
+    let any = !items.is_empty();
     let open: Vec<Item> = items.into_iter().filter(|item| !app.trust.holds(item)).collect();
     if open.is_empty() {
-        return finish(app, &[], "nothing new: everything of this project is trusted, or there is nothing");
+        let text = if any {
+            "everything of this project is trusted"
+        } else {
+            "this project has nothing that needs trust"
+        };
+        return finish(app, &[], text);
+    }
+    let broken =
+        app.config.untrusted.iter().flat_map(|config| &config.problems).filter(|problem| problem.is_error());
+    let broken: Vec<Diagnostic> = broken.cloned().collect();
+    if !broken.is_empty() {
+        let error = CommandError::new(
+            Kind::Definition,
+            "the project's configuration has errors; nothing was trusted",
+        );
+        return Err(error
+            .with_help("correct it first: once trusted, it would stop every command here")
+            .with_problems(broken));
     }
     if !options.yes {
         describe(app, &discovered.registry, &open)?;
-        if !agreed(&open)? {
-            let error = CommandError::new(Kind::Refused, "nothing was trusted");
-            return Err(error.with_help(
-                "run `posse trust` at a terminal, or `posse trust --yes` once you have looked at the files",
-            ));
-        }
+        ask(&open)?;
     }
     Trust::record(app.state()?, &open)?;
     finish(app, &open, &format!("trusted {}", as_now(open.len())))
@@ -103,8 +117,7 @@ fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
             "gone" => DIM,
             _ => YELLOW,
         };
-        text +=
-            &format!("{}  {}\n", styled(style, &format!("{state:<7}")), visible(&app.printer.shown(path)));
+        text += &format!("{}  {}\n", styled(style, &format!("{state:<7}")), app.printer.shown(path));
     }
     if text.is_empty() {
         text = format!("nothing of {} needs trust\n", root.display());
@@ -113,62 +126,62 @@ fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-/// Shows what is to be agreed to: what each agent may do, and anything hidden in it.
+/// Shows what is to be agreed to: what each agent may do, what the configuration sets, and anything hidden.
 fn describe(app: &App, registry: &Registry, open: &[Item]) -> Result<(), CommandError> {
     let mut text = String::from("This project asks you to trust:\n");
     for item in open {
-        let mark = if app.trust.is_outdated(item) {
-            styled(YELLOW, " (changed since you trusted it)")
-        } else {
-            String::new()
-        };
-        text += &format!("  {}{mark}\n", styled(BOLD, &visible(&app.printer.shown(&item.key))));
-        let path = item.key.split('#').next().unwrap_or_default();
-        let entries = registry.entries().iter().filter(|entry| entry.found.path.as_deref() == Some(path));
-        for entry in entries.filter(|entry| {
-            !item.key.contains('#')
-                || item
-                    .key
-                    .ends_with(&format!("#{}", entry.found.reading.name.as_deref().unwrap_or_default()))
-        }) {
-            if let Some(definition) = entry.definition() {
-                text += &format!("      {}\n", visible(&grants(definition)));
-            }
-            for problem in entry
-                .problems
-                .iter()
-                .filter(|problem| problem.code == posse_core::diagnostic::Code::HiddenCharacter)
-            {
-                text += &format!("      {}\n", styled(YELLOW, &visible(&problem.message)));
-            }
+        let outdated = app.trust.is_outdated(item);
+        let mark = if outdated { styled(YELLOW, " (changed since you trusted it)") } else { String::new() };
+        text += &format!("  {}{mark}\n", styled(BOLD, &app.printer.shown(&item.key)));
+        let entries = registry.entries().iter().filter(|entry| is_of(entry, item));
+        for line in entries.flat_map(entry_lines) {
+            text += &format!("      {}\n", visible_line(&line));
+        }
+        let config =
+            app.config.untrusted.as_deref().filter(|_| app.config.project_item.as_ref() == Some(item));
+        for (key, setting) in config.into_iter().flat_map(Config::settings) {
+            text += &format!(
+                "      sets {} to {}\n",
+                visible_line(key),
+                visible_line(&setting.value.to_string())
+            );
         }
     }
     app.printer.hint(text.trim_end())?;
     Ok(())
 }
 
-/// What an agent may do, in one line.
-fn grants(definition: &Definition) -> String {
-    let tools = match &definition.tools {
+fn is_of(entry: &Entry, item: &Item) -> bool {
+    let path = entry.found.path.as_deref().unwrap_or_default();
+    let name = entry.found.reading.name.as_deref().unwrap_or_default();
+    item.key == path || (entry.found.reading.entry.is_some() && item.key == format!("{path}#{name}"))
+}
+
+/// What an agent may do, a line for each kind of thing, none of them cut.
+fn entry_lines(entry: &Entry) -> Vec<String> {
+    let Some(definition) = entry.definition() else { return Vec::new() };
+    let names =
+        |tools: &[ToolName]| tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(" ");
+    let mut lines = vec![match &definition.tools {
         None => "any tool".to_owned(),
         Some(tools) if tools.is_empty() => "no tools".to_owned(),
-        Some(tools) => tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(" "),
-    };
-    let mut parts = vec![tools];
-    parts.extend(definition.permission_mode.map(|mode| format!("mode {}", mode.as_str())));
-    parts.extend(definition.permissions.as_ref().map(rules));
-    parts.extend(definition.hooks.as_ref().map(|_| "hooks".to_owned()));
-    parts.extend(
-        definition
-            .mcp_servers
-            .as_ref()
-            .map(|servers| format!("MCP servers {}", servers.keys().cloned().collect::<Vec<_>>().join(", "))),
-    );
-    one_line(&parts.join(" · "), 200)
+        Some(tools) => names(tools),
+    }];
+    lines.extend(definition.disallowed_tools.as_deref().map(|tools| format!("but not {}", names(tools))));
+    lines.extend(definition.permission_mode.map(|mode| format!("mode {}", mode.as_str())));
+    lines.extend(definition.permissions.iter().flat_map(rules));
+    lines.extend(definition.hooks.as_ref().map(|hooks| format!("hooks {hooks}")));
+    let servers = definition.mcp_servers.iter().flatten();
+    lines.extend(servers.map(|(name, settings)| format!("MCP server {name} {settings}")));
+    lines.extend(definition.engine.as_ref().map(|engine| format!("engine {engine}")));
+    lines.extend(definition.env.as_ref().map(|env| format!("variables {env}")));
+    let hidden = entry.problems.iter().filter(|problem| problem.code == Code::HiddenCharacter);
+    lines.extend(hidden.map(|problem| format!("careful: {}", problem.message)));
+    lines
 }
 
 /// The rules by what they decide, what holds otherwise included.
-fn rules(permissions: &Permissions) -> String {
+fn rules(permissions: &Permissions) -> Vec<String> {
     let otherwise: Vec<String> =
         permissions.otherwise.iter().map(|(tool, action)| format!("{tool} {action}")).collect();
     [
@@ -180,20 +193,22 @@ fn rules(permissions: &Permissions) -> String {
     .iter()
     .filter(|(_, rules)| !rules.is_empty())
     .map(|(word, rules)| format!("{word} {}", rules.join(", ")))
-    .collect::<Vec<_>>()
-    .join(" · ")
+    .collect()
 }
 
 /// Asks at a terminal; nobody there is a no.
-fn agreed(open: &[Item]) -> Result<bool, CommandError> {
+fn ask(open: &[Item]) -> Result<(), CommandError> {
+    let refused = CommandError::new(Kind::Refused, "nothing was trusted");
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(false);
+        return Err(
+            refused.with_help("run it at a terminal, or with --yes once you have looked at the files")
+        );
     }
-    let printer = crate::print::Printer { level: crate::print::Level::Normal, json: false, places: None };
+    let printer = Printer { level: Level::Normal, json: false, places: None };
     printer.say(&format!("Trust {}? [y/N]", as_now(open.len())))?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") { Ok(()) } else { Err(refused) }
 }
 
 fn finish(app: &App, trusted: &[Item], text: &str) -> Result<u8, CommandError> {

@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use posse_core::diagnostic::{Diagnostic, Severity};
-use posse_core::text::visible;
+use posse_core::text::visible_line;
 
 /// Renders a diagnostic; without its source it is its message and place.
 pub fn render(diagnostic: &Diagnostic, source: Option<&str>, width: usize) -> String {
@@ -11,9 +11,9 @@ pub fn render(diagnostic: &Diagnostic, source: Option<&str>, width: usize) -> St
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    let message = visible(&diagnostic.message);
-    let path = diagnostic.path.as_deref().map(visible);
-    let help = diagnostic.help.as_deref().map(visible);
+    let message = visible_line(&diagnostic.message);
+    let path = diagnostic.path.as_deref().map(visible_line);
+    let help = diagnostic.help.as_deref().map(visible_line);
     let title = level.primary_title(&message).id(diagnostic.code.as_str());
     let line = source
         .zip(diagnostic.place)

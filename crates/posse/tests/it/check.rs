@@ -49,7 +49,7 @@ fn an_unquoted_colon_is_shown_with_the_corrected_line_and_fixed() {
               = help: quote it: description: "Use this: always # really"
 
             1 problem can be mended with `posse check --fix`
-            1 note not shown; -v shows them
+            1 note not shown; see them with -v
             --- exit 0
         "#]],
     );
@@ -61,7 +61,7 @@ fn an_unquoted_colon_is_shown_with_the_corrected_line_and_fixed() {
             1 file read, 1 agent, 0 errors, 0 warnings
             --- stderr
             fixed .claude/agents/a.md
-            1 note not shown; -v shows them
+            1 note not shown; see them with -v
             --- exit 0
         "#]],
     );
@@ -170,11 +170,11 @@ fn a_name_twice_in_one_directory_names_both_files() {
             --- stdout
             2 files read, 2 agents, 1 error, 1 warning
             --- stderr
-            warning[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            warning[duplicate-name]: `same` is defined twice in one place: .claude/agents/one.md comes before .claude/agents/two.md
             --> .claude/agents/one.md
              = help: rename or remove one of the two
 
-            error[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            error[duplicate-name]: `same` is defined twice in one place: .claude/agents/one.md comes before .claude/agents/two.md
             --> .claude/agents/two.md
              = help: rename or remove one of the two
 
@@ -188,11 +188,11 @@ fn a_name_twice_in_one_directory_names_both_files() {
             --- stdout
             2 files read, 2 agents, 1 error, 1 warning
             --- stderr
-            warning[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            warning[duplicate-name]: `same` is defined twice in one place: .claude/agents/one.md comes before .claude/agents/two.md
             --> .claude/agents/one.md
              = help: rename or remove one of the two
 
-            error[duplicate-name]: `same` is defined twice: .claude/agents/one.md counts, .claude/agents/two.md does not
+            error[duplicate-name]: `same` is defined twice in one place: .claude/agents/one.md comes before .claude/agents/two.md
             --> .claude/agents/two.md
              = help: rename or remove one of the two
 

@@ -40,7 +40,7 @@ fn loops_and_dead_links_are_reported_and_not_followed() {
             warning[link-loop]: the link leads nowhere: No such file or directory (os error 2)
             --> .claude/agents/dead.md
 
-            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            1 agent is not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );
@@ -63,7 +63,7 @@ fn a_pipe_is_reported_and_never_opened() {
             error[unreadable]: not a regular file
             --> .claude/agents/pipe.md
 
-            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            1 agent is not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );

@@ -30,7 +30,7 @@ fn every_dialect_of_a_project_is_listed() {
             reviewer       project  claude    sonnet             Read Grep Glob +1   Reviews the changes on the current branch for defects, missing tests and unclear names. Use it after a change and before a commit.
             web-search     project  jarvis    -                  any                 Looks one thing up on the web with curl and returns the answer with its address
             --- stderr
-            7 agents are not trusted yet; `posse trust` shows what they may do and asks
+            7 agents are not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );
@@ -82,8 +82,8 @@ fn the_project_wins_and_all_shows_what_it_shadows() {
             a     project  claude   -      any    Does a
             b     project  posse    -      any    Does b
             --- stderr
-            2 agents are not trusted yet; `posse trust` shows what they may do and asks
-            1 definition is rejected; `posse check` says why, `posse list --all` shows them
+            2 agents are not trusted yet; `posse trust` shows what that means and asks
+            1 definition is rejected; `posse check` says why, `posse list --all` shows which
             --- exit 0
         "#]],
     );
@@ -100,7 +100,7 @@ fn the_project_wins_and_all_shows_what_it_shadows() {
             hidden  internal   project  claude   -      any    Does hidden
             off     disabled   project  claude   -      any    Does off
             --- stderr
-            2 agents are not trusted yet; `posse trust` shows what they may do and asks
+            2 agents are not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );
@@ -190,13 +190,13 @@ fn agents_come_from_the_command_line() {
         &project,
         &["--agents", "@agents-of-mine.json", "list", "--scope", "cli"],
         &expect![[r#"
-        --- stdout
-        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
-        x     cli    claude   -      Read   d
-        --- stderr
-        1 definition is rejected; `posse check` says why, `posse list --all` shows them
-        --- exit 0
-    "#]],
+            --- stdout
+            NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+            x     cli    claude   -      Read   d
+            --- stderr
+            1 definition is rejected; `posse check` says why, `posse list --all` shows which
+            --- exit 0
+        "#]],
     );
     check(
         &project,
@@ -221,10 +221,12 @@ fn agents_come_from_the_command_line() {
         &project,
         &["--agents", "{}", "list", "--scope", "cli"],
         &expect![[r#"
-        --- stdout
-        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
-        --- exit 0
-    "#]],
+            --- stdout
+            NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+            --- stderr
+            no agents; `posse list --all` shows what is hidden, `posse init` writes three to start from
+            --- exit 0
+        "#]],
     );
 }
 
@@ -286,27 +288,31 @@ fn mistakes_on_the_command_line_are_usage_errors() {
         &project,
         &["list", "--scope", "projct"],
         &expect![[r#"
-        --- stderr
-        error: unknown scope `projct`
-        help: one of managed, cli, project, user, plugin, builtin
-        --- exit 2
-    "#]],
+            --- stderr
+            error: invalid value 'projct' for '--scope <SCOPE>'
+              [possible values: managed, cli, project, user, plugin, builtin]
+
+              tip: a similar value exists: 'project'
+
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
     check(
         &project,
         &["list", "--nope", "--json"],
         &expect![[r#"
-        --- stdout
-        {
-          "error": {
-            "kind": "usage",
-            "message": "unexpected argument '--nope' found",
-            "help": "see `posse --help`"
-          },
-          "problems": []
-        }
-        --- exit 2
-    "#]],
+            --- stdout
+            {
+              "error": {
+                "kind": "usage",
+                "message": "unexpected argument '--nope' found",
+                "help": "a similar argument exists: '--scope'"
+              },
+              "problems": []
+            }
+            --- exit 2
+        "#]],
     );
     check(
         &project,

@@ -26,15 +26,13 @@ fn init_writes_what_is_trusted_and_keeps_what_is_there() {
         &project,
         &["init"],
         &expect![[r#"
-        --- stdout
-        kept  .posse/agents/research-assistant.md (already there; --force overwrites)
-        kept  .posse/agents/code-analyst.md (already there; --force overwrites)
-        kept  .posse/agents/summarizer.md (already there; --force overwrites)
-        kept  .posse/config.toml (already there; --force overwrites)
-        --- stderr
-        next: `posse list` shows your agents, `posse show NAME` one of them; edit the files, then `posse check`
-        --- exit 0
-    "#]],
+            --- stdout
+            kept  .posse/agents/research-assistant.md (already there; --force overwrites)
+            kept  .posse/agents/code-analyst.md (already there; --force overwrites)
+            kept  .posse/agents/summarizer.md (already there; --force overwrites)
+            kept  .posse/config.toml (already there; --force overwrites)
+            --- exit 0
+        "#]],
     );
     assert_eq!(project.read(".posse/agents/summarizer.md"), "mine");
     let list = json(&project, &["list", "--scope", "project", "--json"]);
@@ -85,17 +83,18 @@ fn trust_is_asked_for_and_given() {
         &project,
         &["trust"],
         &expect![[r#"
-        --- stderr
-        This project asks you to trust:
-          .claude/agents/a.md
-              Bash
-          agents.json#j
-              any tool
-          .posse/config.toml
-        error: nothing was trusted
-        help: run `posse trust` at a terminal, or `posse trust --yes` once you have looked at the files
-        --- exit 7
-    "#]],
+            --- stderr
+            This project asks you to trust:
+              .claude/agents/a.md
+                  Bash
+              agents.json#j
+                  any tool
+              .posse/config.toml
+                  sets duplicates to "reject"
+            error: nothing was trusted
+            help: run it at a terminal, or with --yes once you have looked at the files
+            --- exit 7
+        "#]],
     );
     check(
         &project,
@@ -110,10 +109,10 @@ fn trust_is_asked_for_and_given() {
         &project,
         &["trust", "--yes"],
         &expect![[r#"
-        --- stdout
-        nothing new: everything of this project is trusted, or there is nothing
-        --- exit 0
-    "#]],
+            --- stdout
+            everything of this project is trusted
+            --- exit 0
+        "#]],
     );
 }
 
@@ -142,7 +141,7 @@ fn a_changed_file_asks_again() {
             a     project  claude    -      Bash Write  Does a
             j     project  nanoclaw  -      any         d
             --- stderr
-            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            1 agent is not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );
@@ -198,7 +197,7 @@ fn an_untrusted_project_configuration_is_not_used() {
             --> .posse/config.toml
              = help: look at it, then run `posse trust`
 
-            1 agent is not trusted yet; `posse trust` shows what they may do and asks
+            1 agent is not trusted yet; `posse trust` shows what that means and asks
             --- exit 0
         "#]],
     );
@@ -251,7 +250,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
               |              ^^^^^^^
 
             error: the configuration cannot be used
-            help: correct the configuration, or name another with --config
+            help: correct it as its lines say; `posse trust --revoke` puts a project's configuration out of use
             --- exit 3
         "#]],
     );
@@ -264,7 +263,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
               "error": {
                 "kind": "definition",
                 "message": "the configuration cannot be used",
-                "help": "correct the configuration, or name another with --config"
+                "help": "correct it as its lines say; `posse trust --revoke` puts a project's configuration out of use"
               },
               "problems": [
                 {
@@ -306,7 +305,7 @@ fn a_configuration_with_an_error_stops_what_could_depend_on_it() {
             --> nowhere.toml
 
             error: the configuration cannot be used
-            help: correct the configuration, or name another with --config
+            help: correct it as its lines say; `posse trust --revoke` puts a project's configuration out of use
             --- exit 3
         "#]],
     );

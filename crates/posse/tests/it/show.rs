@@ -267,11 +267,15 @@ fn a_file_outside_the_usual_places_is_read_as_what_it_is() {
         &project,
         &["show", "--file", "four.md", "--dialect", "copilto"],
         &expect![[r#"
-        --- stderr
-        error: unknown dialect `copilto`
-        help: did you mean `copilot`?
-        --- exit 2
-    "#]],
+            --- stderr
+            error: invalid value 'copilto' for '--dialect <DIALECT>'
+              [possible values: posse, claude, opencode, gemini, qwen, cursor, copilot, factory, codex, netclaw, nanoclaw, jarvis, crush]
+
+              tip: a similar value exists: 'copilot'
+
+            For more information, try '--help'.
+            --- exit 2
+        "#]],
     );
 }
 

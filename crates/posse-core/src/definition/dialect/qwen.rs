@@ -12,7 +12,7 @@ pub(super) const TABLE: Table = Table {
         ("model", Field::Model),
         ("modelConfig", Field::Unused),
         ("runConfig", Field::Unused),
-        ("approvalMode", Field::PermissionMode),
+        ("approvalMode", Field::ApprovalMode),
         ("tools", Field::Tools),
         ("disallowedTools", Field::DisallowedTools),
         ("permissionMode", Field::PermissionMode),

@@ -4,7 +4,7 @@ use super::Normaliser;
 use crate::definition::dialect::{Dialect, Identity};
 use crate::definition::slug;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
-use crate::text::first_hidden_character;
+use crate::text::{closest, first_hidden_character};
 
 impl Normaliser<'_> {
     /// Settles the name, description and prompt once every key is known.
@@ -19,7 +19,11 @@ impl Normaliser<'_> {
         }
         self.judge_name(stem);
         if self.definition.description.is_none() {
-            let help = "say in `description` when to delegate to this agent";
+            let meant = self.definition.extra.keys().find(|key| closest(key, ["description"]).is_some());
+            let help = match meant {
+                Some(key) => format!("did you mean `description` by `{key}`?"),
+                None => "say in `description` when to delegate to this agent".to_owned(),
+            };
             let mut diagnostic =
                 Diagnostic::new(Code::MissingDescription, "the agent has no description").with_help(help);
             if table.description_required {
@@ -66,7 +70,7 @@ impl Normaliser<'_> {
         } else {
             return;
         };
-        let message = format!("the name `{}` {wrong}", crate::text::visible(name));
+        let message = format!("the name `{}` {wrong}", crate::text::visible_line(name));
         self.refuse_with(Diagnostic::new(Code::BadName, message).with_help("choose another name"), self.head);
     }
 

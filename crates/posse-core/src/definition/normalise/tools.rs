@@ -4,7 +4,7 @@ use super::Normaliser;
 use crate::definition::field::Field;
 use crate::definition::node::{Entry, Node, NodeValue, ScalarKind};
 use crate::definition::tool::{Resolved, ToolClass, ToolName, resolve, suggest};
-use crate::definition::value::{split_names, text};
+use crate::definition::value::{split_names, text, whole_names};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// The most names in one list of tools.
@@ -18,7 +18,8 @@ impl Normaliser<'_> {
                 ScalarKind::Text if !scalar.text.trim().is_empty() => {
                     let written = split_names(&scalar.text);
                     if written.len() > TOOLS_MAX {
-                        return false;
+                        self.refuse_many(entry);
+                        return true;
                     }
                     let base = self.text_start(&entry.value);
                     for (at, name) in written {
@@ -41,17 +42,27 @@ impl Normaliser<'_> {
             },
             NodeValue::List(elements) => {
                 if elements.len() > TOOLS_MAX {
-                    return false;
+                    self.refuse_many(entry);
+                    return true;
                 }
                 let Some(names) = whole_names(elements) else { return false };
                 for (name, span) in names {
                     self.add_tool(&name, span, field, &mut list);
                 }
             }
+            NodeValue::Map(entries) if entries.len() > TOOLS_MAX => {
+                self.refuse_many(entry);
+                return true;
+            }
             NodeValue::Map(entries) => return field == Field::Tools && self.take_tool_map(entries),
         }
         self.set_tools(field, list);
         true
+    }
+
+    fn refuse_many(&mut self, entry: &Entry) {
+        let message = format!("`{}` has more than {TOOLS_MAX} names", entry.key);
+        self.refuse(Code::BadCapability, message, entry.key_span);
     }
 
     /// Where a one-line text begins in the source, so that its parts can be pointed at.
@@ -195,20 +206,4 @@ fn unmatched_class(resolved: &Resolved) -> ToolClass {
         Resolved::Other(ToolClass::Foreign, _) => ToolClass::Foreign,
         _ => ToolClass::Unknown,
     }
-}
-
-/// The names of a list, put together again where YAML took a pattern apart at its commas.
-fn whole_names(elements: &[Node]) -> Option<Vec<(String, Span)>> {
-    let mut names: Vec<(String, Span)> = Vec::new();
-    for element in elements {
-        let name = text(element)?;
-        match names.last_mut() {
-            Some((open, span)) if open.matches('(').count() > open.matches(')').count() => {
-                *open += &format!(", {name}");
-                span.end = element.span.end;
-            }
-            _ => names.push((name, element.span)),
-        }
-    }
-    Some(names)
 }

@@ -28,12 +28,23 @@ pub(super) fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
 
 pub(super) fn mode(word: &str) -> Option<PermissionMode> {
     Some(match word {
-        "default" | "manual" | "bubble" => PermissionMode::Default,
-        "acceptedits" | "autoedit" => PermissionMode::AcceptEdits,
+        "default" | "manual" => PermissionMode::Default,
+        "acceptedits" => PermissionMode::AcceptEdits,
         "auto" => PermissionMode::Auto,
         "dontask" => PermissionMode::DontAsk,
-        "bypasspermissions" | "yolo" => PermissionMode::BypassPermissions,
-        "plan" | "readonly" => PermissionMode::Plan,
+        "bypasspermissions" => PermissionMode::BypassPermissions,
+        "plan" => PermissionMode::Plan,
+        _ => return None,
+    })
+}
+
+/// Qwen's words; `bubble` asks whoever called, as the default here does.
+pub(super) fn approval_mode(word: &str) -> Option<PermissionMode> {
+    Some(match word {
+        "default" | "bubble" => PermissionMode::Default,
+        "autoedit" => PermissionMode::AcceptEdits,
+        "yolo" => PermissionMode::BypassPermissions,
+        "plan" => PermissionMode::Plan,
         _ => return None,
     })
 }
@@ -86,7 +97,8 @@ pub(super) fn expectation(field: Field) -> &'static str {
         Field::DisallowedTools | Field::Skills | Field::Callers => "names as a list or between commas",
         Field::Delegates => "names of agents, `*` or a list",
         Field::PermissionMode => "default, acceptEdits, auto, dontAsk, bypassPermissions or plan",
-        Field::SandboxMode => "read-only, workspace-write or danger-full-access",
+        Field::ApprovalMode => "default, plan, auto-edit, yolo or bubble",
+        Field::SandboxMode => "read-only or workspace-write",
         Field::Permissions => "lists under allow, ask and deny, and actions under otherwise",
         Field::OrderedPermissions => "allow, ask or deny, for each tool or pattern",
         Field::Hooks => "lists of hooks by event",

@@ -26,7 +26,7 @@ impl RawField {
     }
 }
 
-/// The fields of a block, and lines that look like capabilities but ended up in another field.
+/// The fields of a block, and lines that belong to none or look like a capability inside another.
 pub(super) fn cut(source: &Source, span: Span) -> (Vec<RawField>, Vec<Span>) {
     let text = source.text();
     let block = &text[span.start..span.end];
@@ -73,7 +73,12 @@ impl Cutting {
             });
             return;
         }
-        let Some(field) = self.fields.last_mut() else { return };
+        let Some(field) = self.fields.last_mut() else {
+            if !content.trim().is_empty() && !content.starts_with('#') {
+                self.swallowed.push(line);
+            }
+            return;
+        };
         if content.starts_with('#') && !self.open_text {
             return;
         }
@@ -99,7 +104,7 @@ impl Cutting {
 }
 
 /// True for a line such as `tools:Read`, `- tools: Read` or `**tools** = Read`.
-fn looks_like_capability(content: &str) -> bool {
+pub(super) fn looks_like_capability(content: &str) -> bool {
     let start = content.trim_start_matches(|c: char| !c.is_alphanumeric());
     let Some(end) = start.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) else {
         return false;

@@ -14,6 +14,13 @@ pub(super) fn literal_text(raw: &str) -> String {
             return unquoted(&trimmed[1..trimmed.len() - 1], quote);
         }
     }
+    let unclosed = first.chars().next().filter(|quote| matches!(quote, '"' | '\''));
+    if let Some(text) = unclosed
+        .filter(|quote| trimmed.matches(*quote).count() == 1)
+        .and_then(|quote| trimmed.strip_prefix(quote))
+    {
+        return literal_text(text);
+    }
     if rest.is_empty() {
         return trimmed.to_owned();
     }

@@ -638,3 +638,24 @@ ls
         "#]],
     );
 }
+
+#[test]
+fn a_quote_that_is_never_closed_is_taken_off() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: "Reviews code
+tools: Read
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "Reviews code"
+              tools: ["Read"]
+            3:14 warning[broken-yaml] the description is not valid YAML: unclosed quote; quote it: description: Reviews code
+        "#]],
+    );
+}

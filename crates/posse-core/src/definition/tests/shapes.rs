@@ -438,12 +438,12 @@ fn a_mistyped_capability_is_a_warning() {
     check_keys(
         "disalowedTools: Bash",
         &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          extra: {"disalowedTools":"Bash"}
-        4:1 warning[unknown-key] unknown key `disalowedTools`; did you mean `disallowedTools`?
-    "#]],
+            agent (claude)
+              name: "a"
+              description: "d"
+              extra: {"disalowedTools":"Bash"}
+            4:1 error[unknown-key] unknown key `disalowedTools`; did you mean `disallowedTools`?
+        "#]],
     );
 }
 

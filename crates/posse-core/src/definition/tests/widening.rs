@@ -8,10 +8,10 @@ fn a_mangled_capability_is_refused_0() {
     check_keys(
         r#"tools:Read, Grep"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools:Read, Grep"
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-    "#]],
+            rejected a (claude)
+            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools:Read, Grep"
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
     );
 }
 
@@ -20,10 +20,10 @@ fn a_mangled_capability_is_refused_1() {
     check_keys(
         r#"tools = Read"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools = Read"
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-    "#]],
+            rejected a (claude)
+            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools = Read"
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
     );
 }
 
@@ -32,10 +32,10 @@ fn a_mangled_capability_is_refused_2() {
     check_keys(
         r#"tools： Read"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools： Read"
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-    "#]],
+            rejected a (claude)
+            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools： Read"
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
     );
 }
 
@@ -44,10 +44,10 @@ fn a_mangled_capability_is_refused_3() {
     check_keys(
         r#"- tools: Read"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-        4:3 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "d\n- tools: Read"
-    "#]],
+            rejected a (claude)
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+            4:3 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "d\n- tools: Read"
+        "#]],
     );
 }
 
@@ -56,10 +56,10 @@ fn a_mangled_capability_is_refused_4() {
     check_keys(
         r#"**tools**: Read"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\n**tools**: Read"
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-    "#]],
+            rejected a (claude)
+            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\n**tools**: Read"
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
     );
 }
 
@@ -68,10 +68,10 @@ fn a_mangled_capability_is_refused_5() {
     check_keys(
         r#"disallowedTools:Bash"#,
         &expect![[r#"
-        rejected a (claude)
-        4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ndisallowedTools:Bash"
-        4:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
-    "#]],
+            rejected a (claude)
+            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ndisallowedTools:Bash"
+            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
     );
 }
 
@@ -110,7 +110,7 @@ fn an_indented_capability_after_broken_text_is_refused() {
         &expect![[r#"
             rejected a (claude)
             4:17 warning[broken-yaml] the initialPrompt is not valid YAML: an unquoted value has `: ` in it; quote it: initialPrompt: "x: y\ntools: Read"
-            5:1 error[unreadable-capability] this line looks like a key that says what the agent may do, and cannot be read as one; write it as `key: value` at the start of the line, or quote the text above
+            5:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
         "#]],
     );
 }
@@ -356,8 +356,6 @@ Do it.
 "#,
         &expect![[r#"
             rejected a (gemini)
-            1:1 error[missing-name] the agent has no name; add `name: a`
-            1:1 error[missing-description] the agent has no description; say in `description` when to delegate to this agent
             2:1 error[remote-agent] the frontmatter is a list, as of agents that run elsewhere; write one agent in a file
         "#]],
     );
@@ -377,4 +375,107 @@ Do it.
             not an agent: its name or folder says that it is something else
         "#]],
     );
+}
+
+#[test]
+fn a_mangled_line_before_the_first_key_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+tools:Read
+name: a
+description: d
+---
+Do it.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            2:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+        "#]],
+    );
+}
+
+#[test]
+fn a_capability_indented_below_another_key_is_refused() {
+    check_keys(
+        r#"maxTurns: 5
+  tools: Read"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:1 error[unreadable-capability] `maxTurns` cannot be read: mapping values are not allowed in this context; correct the YAML of `maxTurns`; without it the agent could do more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn a_merged_mapping_is_refused() {
+    check_keys(r#"<<: {tools: Read}"#, &expect![[r#"
+        rejected a (claude)
+        4:1 error[unreadable-capability] merged keys are not read; correct it; guessing could give the agent more than its author wrote
+    "#]]);
+}
+
+#[test]
+fn a_rule_that_yaml_cut_at_its_comma_is_whole() {
+    check_keys(
+        r#"permissions: {deny: [Bash(rm, mv)]}
+tools: [Bash(git log, git diff), Read]"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Bash","Read"]
+              permissions: {"allow":["Bash(git log, git diff)"],"ask":[],"deny":["Bash(rm, mv)"]}
+        "#]],
+    );
+}
+
+#[test]
+fn a_pattern_for_every_tool_is_not_every_tool() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+permission:
+  "*": {"src/*": allow}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              permissions: {"allow":["*(src/*)"],"ask":[],"deny":[]}
+        "#]],
+    );
+}
+
+#[test]
+fn a_mistyped_restriction_keeps_the_agent_from_running() {
+    check_keys(r#"tols: Read"#, &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          extra: {"tols":"Read"}
+        4:1 error[unknown-key] unknown key `tols`; did you mean `tools`?
+    "#]]);
+}
+
+#[test]
+fn a_word_of_another_dialect_is_no_permission_mode() {
+    check_keys(r#"permissionMode: yolo"#, &expect![[r#"
+        rejected a (claude)
+        4:17 error[bad-capability] `permissionMode` takes default, acceptEdits, auto, dontAsk, bypassPermissions or plan, not `yolo`; correct it; guessing could give the agent more than its author wrote
+    "#]]);
+}
+
+#[test]
+fn an_escape_sequence_is_hidden() {
+    check_keys(r#"color: "x\e[1Ay""#, &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          color: "x\u001b[1Ay"
+        4:8 warning[hidden-character] `color` has the hidden character U+001B; remove it
+    "#]]);
 }

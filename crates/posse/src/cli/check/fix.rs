@@ -16,8 +16,8 @@ use crate::error::CommandError;
 pub struct Fixed {
     /// Files that were rewritten.
     pub mended: Vec<String>,
-    /// Files that would not have read the same afterwards, and were left alone.
-    pub withheld: Vec<String>,
+    /// Files that were left alone, and why.
+    pub left: Vec<(String, &'static str)>,
 }
 
 /// Rewrites the files that have something to mend.
@@ -32,12 +32,16 @@ pub fn apply(registry: &Registry) -> Result<Fixed, CommandError> {
     }
     let mut fixed = Fixed::default();
     for (path, (fixes, entry)) in by_file {
+        if entry.definition().is_none() {
+            fixed.left.push((path.to_owned(), "correct its errors first"));
+            continue;
+        }
         let content = mended(std::fs::read(path)?, fixes);
         if reads_the_same(&entry.found.reading, path, &content) {
             write_atomically(Path::new(path), &content)?;
             fixed.mended.push(path.to_owned());
         } else {
-            fixed.withheld.push(path.to_owned());
+            fixed.left.push((path.to_owned(), "mending it would change what it says"));
         }
     }
     Ok(fixed)
