@@ -128,13 +128,6 @@ pub struct Permissions {
     pub otherwise: BTreeMap<String, String>,
 }
 
-impl Permissions {
-    /// True when there is no rule at all.
-    pub fn is_empty(&self) -> bool {
-        *self == Permissions::default()
-    }
-}
-
 /// What a run may spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {

@@ -43,11 +43,6 @@ impl Span {
         assert!(start <= end, "a span ends after it starts: {start}..{end}");
         Span { start, end }
     }
-
-    /// The same range, `offset` bytes further on.
-    pub fn shifted(self, offset: usize) -> Span {
-        Span { start: self.start + offset, end: self.end + offset }
-    }
 }
 
 /// A replacement that mends what a diagnostic complains about.
@@ -85,8 +80,8 @@ pub struct Diagnostic {
     pub path: Option<String>,
     /// Where in the file; absent when the file as a whole is meant.
     pub place: Option<Place>,
-    /// How to mend it without a person deciding anything.
-    pub fix: Option<Fix>,
+    /// How to mend it without a person deciding anything; all of them or none.
+    pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
@@ -99,7 +94,7 @@ impl Diagnostic {
             help: None,
             path: None,
             place: None,
-            fix: None,
+            fixes: Vec::new(),
         }
     }
 

@@ -48,12 +48,37 @@ pub enum Duplicates {
 }
 
 /// Whether and why an entry can be called.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It is the one that its name stands for.
     Current,
-    /// Another one of its name comes first: the index of that one.
-    Shadowed(usize),
+    /// Another one of its name comes first.
+    Shadowed,
+}
+
+/// Why an entry is not offered to callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absence {
+    /// Its file cannot be used.
+    Rejected,
+    /// Another one of its name comes first.
+    Shadowed,
+    /// It is switched off.
+    Disabled,
+    /// Only callers that name it may see it.
+    Internal,
+}
+
+impl Absence {
+    /// The word in text and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Absence::Rejected => "rejected",
+            Absence::Shadowed => "shadowed",
+            Absence::Disabled => "disabled",
+            Absence::Internal => "internal",
+        }
+    }
 }
 
 /// One definition or rejected file in the registry.
@@ -102,10 +127,7 @@ impl Entry {
 
     /// True when the agent is offered to callers: current, enabled, user-facing.
     pub fn is_callable(&self) -> bool {
-        self.state == State::Current
-            && self.definition().is_some_and(|definition| {
-                definition.enabled != Some(false) && definition.visibility != Some(Visibility::Internal)
-            })
+        self.absence().is_none()
     }
 
     /// True when the definition lets this caller start it; a person at a shell always may.
@@ -115,14 +137,16 @@ impl Entry {
             || callers.is_none_or(|callers| callers.iter().any(|known| known == "*" || known == caller))
     }
 
-    /// Why the agent is not offered to callers, in a few words.
-    pub fn absence(&self) -> Option<&'static str> {
-        match (&self.state, self.definition()) {
-            (_, None) => Some("rejected"),
-            (State::Shadowed(_), _) => Some("shadowed"),
-            (_, Some(definition)) if definition.enabled == Some(false) => Some("disabled"),
-            (_, Some(definition)) if definition.visibility == Some(Visibility::Internal) => Some("internal"),
-            _ => None,
+    /// Why the agent is not offered to callers.
+    pub fn absence(&self) -> Option<Absence> {
+        match (self.state, self.definition()) {
+            (_, None) => Some(Absence::Rejected),
+            (State::Shadowed, _) => Some(Absence::Shadowed),
+            (_, Some(definition)) if definition.enabled == Some(false) => Some(Absence::Disabled),
+            (_, Some(definition)) if definition.visibility == Some(Visibility::Internal) => {
+                Some(Absence::Internal)
+            }
+            (State::Current, Some(_)) => None,
         }
     }
 }
@@ -160,7 +184,7 @@ impl Registry {
             }
         }
         if let Some(first) = slug.as_ref().and_then(|slug| self.by_slug.get(slug).copied()) {
-            entry.state = State::Shadowed(first);
+            entry.state = State::Shadowed;
             self.entries[first].shadows.push(index);
         } else if let Some(slug) = slug {
             self.by_slug.insert(slug, index);

@@ -78,6 +78,9 @@ fn may_hide(bytes: &[u8]) -> bool {
                 | [0xd8, 0x9c, ..]
                 | [0xe1, 0xa0, 0x8e, ..]
                 | [0xef, 0xbb, 0xbf, ..]
+                | [0xef, 0xbe, 0xa0, ..]
+                | [0xe1, 0x85, 0x9f | 0xa0, ..]
+                | [0xe3, 0x85, 0xa4, ..]
                 | [0xf3, 0xa0, ..]
         );
         if suspicious {
@@ -91,7 +94,8 @@ fn is_hidden(character: char) -> bool {
     let acts = character.is_control() && !matches!(character, '\n' | '\t');
     acts || matches!(character,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
+            | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
 /// Shortens `text` to one line of at most `characters_max`, marking what was cut.

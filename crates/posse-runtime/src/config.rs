@@ -5,6 +5,7 @@
 mod keys;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use posse_core::definition::Scope;
@@ -49,6 +50,7 @@ pub struct Setting {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Config {
     settings: BTreeMap<String, Setting>,
+    agents_dirs: Vec<(PathBuf, Scope)>,
     /// What is wrong with the files.
     pub problems: Vec<Diagnostic>,
     /// The project's file, for `trust`.
@@ -62,7 +64,7 @@ impl Config {
     pub fn load(places: &Places, trust: &Trust, named: Option<&Path>) -> Config {
         let mut config = Config::default();
         match (named, &places.posse_config) {
-            (Some(path), _) if !path.exists() => {
+            (Some(path), _) if !path.try_exists().unwrap_or(true) => {
                 let diagnostic =
                     Diagnostic::new(Code::ConfigBroken, "the file named by --config is not there");
                 config.problems.push(diagnostic.at_path(path.display().to_string()));
@@ -94,26 +96,18 @@ impl Config {
         }
     }
 
-    /// Further directories to read, and the scope of what is in them.
-    pub fn agents_dirs(&self) -> Vec<(PathBuf, Scope)> {
-        let Some(setting) = self.get("agents_dirs") else { return Vec::new() };
-        let scope = match setting.layer {
-            Layer::User => Scope::User,
-            Layer::Project => Scope::Project,
-            Layer::Managed => Scope::Managed,
-        };
-        let names = setting.value.as_array().into_iter().flatten().filter_map(Value::as_str);
-        let base = Path::new(&setting.path).parent().unwrap_or(Path::new("."));
-        // A project names directories from its root, which is above `.posse`.
-        let base = if setting.layer == Layer::Project { base.parent().unwrap_or(base) } else { base };
-        names.map(|name| (base.join(name), scope)).collect()
+    /// Further directories to read, and the scope of what is in them; every layer may name some.
+    pub fn agents_dirs(&self) -> &[(PathBuf, Scope)] {
+        &self.agents_dirs
     }
 
     /// A project's file counts only as it was trusted, and what it names is not touched before.
     fn add_project(&mut self, places: &Places, trust: &Trust) {
         let candidates =
             places.project_directories().into_iter().map(|directory| directory.join(".posse/config.toml"));
-        let Some(path) = candidates.into_iter().find(|path| path.exists()) else { return };
+        let Some(path) = candidates.into_iter().find(|path| path.try_exists().unwrap_or(true)) else {
+            return;
+        };
         let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,
             Err(problem) => return self.problems.push(problem),
@@ -136,7 +130,8 @@ impl Config {
     }
 
     fn add_file(&mut self, path: &Path, layer: Layer) {
-        if !path.exists() {
+        // A file that is there and cannot be looked at is an error: it could have forbidden something.
+        if std::fs::symlink_metadata(path).is_err_and(|error| is_absent(&error)) {
             return;
         }
         match read_regular(path) {
@@ -155,6 +150,10 @@ impl Config {
                     .push(Diagnostic { code: Code::ConfigBroken, ..diagnostic }.at_path(shown));
             }
         };
+        if source.first_bad_byte().is_some() {
+            let diagnostic = Diagnostic::new(Code::ConfigBroken, "the file is not valid UTF-8");
+            return self.problems.push(diagnostic.with_help("save it as UTF-8").at_path(shown));
+        }
         let mut file = ConfigFile { source: &source, path: shown, layer, config: self };
         match toml::parse(source.text()) {
             Ok(node) => file.take("", node.entries().unwrap_or_default()),
@@ -199,7 +198,7 @@ impl ConfigFile<'_> {
             );
         }
         let Some(value) = accepts(known.takes, &entry.value) else {
-            return self.wrong_kind(key, known.takes.describe(), &entry.value);
+            return self.wrong_kind(key, &known.takes.describe(), &entry.value);
         };
         if self.layer == Layer::Project && known.in_project == InProject::MayLower {
             let current = self.config.get(key).map(|setting| &setting.value);
@@ -209,9 +208,24 @@ impl ConfigFile<'_> {
                 return self.say(Code::ConfigForbidden, message, Some(help.into()), entry.value.span);
             }
         }
+        if key == "agents_dirs" {
+            self.add_agents_dirs(&value);
+        }
         let line = self.source.place(entry.key_span).line;
         let setting = Setting { value, layer: self.layer, path: self.path.clone(), line };
         self.config.settings.insert(key.to_owned(), setting);
+    }
+
+    fn add_agents_dirs(&mut self, names: &Value) {
+        let directory = Path::new(&self.path).parent().unwrap_or(Path::new("."));
+        let (base, scope) = match self.layer {
+            Layer::User => (directory, Scope::User),
+            // A project names directories from its root, which is above `.posse`.
+            Layer::Project => (directory.parent().unwrap_or(directory), Scope::Project),
+            Layer::Managed => (directory, Scope::Managed),
+        };
+        let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+        self.config.agents_dirs.extend(names.map(|name| (base.join(name), scope)));
     }
 
     fn wrong_kind(&mut self, key: &str, expected: &str, found: &Node) {
@@ -221,10 +235,18 @@ impl ConfigFile<'_> {
         self.say(Code::ConfigValue, format!("`{key}` takes {expected}, not {found_text}"), None, found.span);
     }
 
+    /// A key that means nothing; where it could have forbidden something, that is an error.
     fn unknown(&mut self, key: &str, entry: &Entry) {
-        let help =
-            closest(key, KEYS.iter().map(|known| known.name)).map(|meant| format!("did you mean `{meant}`?"));
+        let names: Vec<String> = KEYS.iter().map(|known| known.name_like(key)).collect();
+        let meant = closest(key, names.iter().map(String::as_str));
+        let help = meant.map(|meant| format!("did you mean `{meant}`?"));
+        let operators =
+            |name: &str| KEYS.iter().any(|known| known.matches(name) && known.in_project == InProject::Never);
+        let restricts = self.layer == Layer::Managed || meant.is_some_and(operators);
         self.say(Code::ConfigUnknown, format!("unknown key `{key}`"), help, entry.key_span);
+        if let Some(said) = self.config.problems.last_mut().filter(|_| restricts) {
+            said.severity = Severity::Error;
+        }
     }
 
     fn say(&mut self, code: Code, message: String, help: Option<String>, span: Span) {
@@ -233,6 +255,10 @@ impl ConfigFile<'_> {
         diagnostic.place = Some(self.source.place(span));
         self.config.problems.push(diagnostic);
     }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// True when a problem means that the configuration must not be used as it is.

@@ -4,7 +4,6 @@ mod pair;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use posse_core::definition::family::{FAMILIES, Family, Layout, clues, directory_of, in_family};
@@ -184,7 +183,11 @@ impl Loaded {
     /// Everything whose change asks for trust again.
     fn content(&self) -> Cow<'_, [u8]> {
         match &self.prompt {
-            Some(Ok(prompt)) => Cow::Owned([&self.file.bytes[..], prompt].concat()),
+            // The length between them: no other pair of files may add up to the same bytes.
+            Some(Ok(prompt)) => {
+                let length = (self.file.bytes.len() as u64).to_le_bytes();
+                Cow::Owned([&length[..], &self.file.bytes, prompt].concat())
+            }
             Some(Err(_)) | None => Cow::Borrowed(&self.file.bytes),
         }
     }
@@ -247,6 +250,7 @@ impl Reader<'_> {
             scope: Scope::Managed,
             rank: Rank { distance: 0, family: 0 },
         });
+        self.read_extra_directories(Scope::Managed);
         self.read_cli();
         for (distance, directory) in places.project_directories().into_iter().enumerate() {
             for (index, family) in FAMILIES.iter().enumerate() {
@@ -259,7 +263,7 @@ impl Reader<'_> {
                 });
             }
         }
-        self.read_extra_directories();
+        self.read_extra_directories(Scope::Project);
         for (index, family) in FAMILIES.iter().enumerate() {
             for path in user_directories(places, family) {
                 self.read_place(&Place {
@@ -270,6 +274,7 @@ impl Reader<'_> {
                 });
             }
         }
+        self.read_extra_directories(Scope::User);
         self.read_plugins();
         self.read_builtins();
     }
@@ -300,17 +305,18 @@ impl Reader<'_> {
         self.counts.push((Scope::Cli, path, self.found.len() - before));
     }
 
-    fn read_extra_directories(&mut self) {
-        for (index, (directory, scope)) in self.discovery.config.agents_dirs().into_iter().enumerate() {
+    fn read_extra_directories(&mut self, scope: Scope) {
+        let directories = self.discovery.config.agents_dirs().iter().filter(|(_, of)| *of == scope);
+        for (index, (directory, _)) in directories.enumerate() {
             let path = self.discovery.places.cwd.join(directory);
-            let rank = Rank { distance: usize::MAX, family: index };
             if !path.is_dir() {
                 let message = "named by `agents_dirs` and not a directory";
-                self.walker
-                    .problems
-                    .push(Diagnostic::new(Code::Unreadable, message).at_path(path.display().to_string()));
+                let problem = Diagnostic::new(Code::Unreadable, message)
+                    .with_help("make it one, or take it out of `agents_dirs`");
+                self.walker.problems.push(problem.at_path(path.display().to_string()));
                 continue;
             }
+            let rank = Rank { distance: usize::MAX, family: index };
             self.read_place(&Place { family: None, path, scope, rank });
         }
     }
@@ -347,25 +353,15 @@ impl Reader<'_> {
         }
     }
 
+    /// The file `agent.md` of each folder; `main` is the frontline agent's.
     fn agent_folders(&mut self, directory: &Path) -> Vec<PathBuf> {
-        let entries = match std::fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) => {
-                if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
-                    let problem = Diagnostic::new(Code::Unreadable, format!("cannot be read: {error}"));
-                    self.walker.problems.push(problem.at_path(directory.display().to_string()));
-                }
-                return Vec::new();
-            }
-        };
-        let mut files: Vec<PathBuf> = entries
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|folder| folder.file_name().is_some_and(|name| name != "main"))
-            .map(|folder| folder.join("agent.md"))
-            .filter(|file| file.exists())
-            .collect();
-        files.sort();
+        let folders = self.walker.folders(directory);
+        let files =
+            folders.into_iter().filter(|folder| folder.file_name().is_some_and(|name| name != "main"));
         files
+            .map(|folder| folder.join("agent.md"))
+            .filter(|file| std::fs::symlink_metadata(file).is_ok())
+            .collect()
     }
 
     fn keep(&mut self, file: &Path, place: &Place<'_>, read: Vec<(Reading, Option<Trusted>)>) {
@@ -384,7 +380,11 @@ impl Reader<'_> {
         let Some(claude) = self.discovery.places.home.as_ref().map(|home| home.join(".claude")) else {
             return;
         };
-        for (index, path) in plugin_directories(&claude).into_iter().enumerate() {
+        let directories = match plugin_directories(&claude) {
+            Ok(directories) => directories,
+            Err(problem) => return self.walker.problems.push(problem),
+        };
+        for (index, path) in directories.into_iter().enumerate() {
             let family = FAMILIES.iter().find(|family| family.dialect == Dialect::Claude);
             let rank = Rank { distance: 0, family: index };
             self.read_place(&Place { family, path: path.join("agents"), scope: Scope::Plugin, rank });
@@ -460,13 +460,12 @@ fn user_directories(places: &Places, family: &Family) -> Vec<PathBuf> {
 }
 
 /// The directories of the plugins that Claude Code has installed, as its own record lists them.
-fn plugin_directories(claude: &Path) -> Vec<PathBuf> {
-    let json = |path: PathBuf| {
-        std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok())
-    };
-    let installed = json(claude.join("plugins/installed_plugins.json")).unwrap_or_default();
-    let settings = json(claude.join("settings.json")).unwrap_or_default();
-    let Some(plugins) = installed["plugins"].as_object() else { return Vec::new() };
+///
+/// Without readable settings nobody can say which plugins are switched off, so none is read.
+fn plugin_directories(claude: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    let installed = read_json(&claude.join("plugins/installed_plugins.json"))?;
+    let Some(plugins) = installed["plugins"].as_object() else { return Ok(Vec::new()) };
+    let settings = read_json(&claude.join("settings.json"))?;
     let mut directories = Vec::new();
     for (name, record) in plugins {
         if settings["enabledPlugins"][name] == false {
@@ -476,5 +475,16 @@ fn plugin_directories(claude: &Path) -> Vec<PathBuf> {
         directories
             .extend(records.iter().filter_map(|record| record["installPath"].as_str()).map(PathBuf::from));
     }
-    directories
+    Ok(directories)
+}
+
+/// A JSON file of another tool; one that is not there is null.
+fn read_json(path: &Path) -> Result<serde_json::Value, Diagnostic> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(serde_json::Value::Null);
+    }
+    serde_json::from_slice(&read_regular(path)?).map_err(|error| {
+        let message = format!("not valid JSON: {error}; no plugin was read");
+        Diagnostic::new(Code::BrokenJson, message).at_path(path.display().to_string())
+    })
 }

@@ -9,7 +9,7 @@ use posse_core::definition::source::FILE_BYTES_MAX;
 use posse_core::diagnostic::{Code, Diagnostic};
 
 /// Reads a regular file, one byte more than a definition may have at the most.
-pub(crate) fn read_regular(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+pub fn read_regular(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     let complaint = |what: String| {
         Diagnostic::new(Code::Unreadable, what)
             .with_help("make it a readable file, or remove it")

@@ -13,6 +13,6 @@ mod walk;
 
 pub use config::Config;
 pub use discover::{Discovery, discover};
-pub use file::write_atomically;
+pub use file::{read_regular, write_atomically};
 pub use places::Places;
 pub use trust::Trust;

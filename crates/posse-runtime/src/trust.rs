@@ -10,10 +10,24 @@ use sha2::{Digest, Sha256};
 
 use crate::file::write_atomically;
 
+/// The version of the record.
+const VERSION: u64 = 1;
+
 /// The hashes a person has agreed to, by absolute path; entries of one file as `path#entry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trust {
     hashes: BTreeMap<String, String>,
+}
+
+/// How something that needs trust stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has agreed to it.
+    New,
+    /// It is not what was agreed to any more.
+    Changed,
+    /// It is what was agreed to.
+    Trusted,
 }
 
 /// Something of a project that needs trust.
@@ -52,12 +66,16 @@ impl Trust {
 
     /// True when exactly this content was agreed to.
     pub fn holds(&self, item: &Item) -> bool {
-        self.hashes.get(&item.key) == Some(&item.hash)
+        self.standing(item) == Standing::Trusted
     }
 
-    /// True when an earlier content was agreed to.
-    pub fn is_outdated(&self, item: &Item) -> bool {
-        self.hashes.get(&item.key).is_some_and(|hash| *hash != item.hash)
+    /// How an item stands.
+    pub fn standing(&self, item: &Item) -> Standing {
+        match self.hashes.get(&item.key) {
+            None => Standing::New,
+            Some(hash) if *hash == item.hash => Standing::Trusted,
+            Some(_) => Standing::Changed,
+        }
     }
 
     /// What is recorded below a directory.
@@ -103,7 +121,7 @@ fn change(state: &Path, edit: impl FnOnce(&mut BTreeMap<String, String>)) -> io:
     lock.lock()?;
     let mut trust = Trust::load(Some(state))?;
     edit(&mut trust.hashes);
-    let json = serde_json::json!({ "version": 1, "files": trust.hashes });
+    let json = serde_json::json!({ "version": VERSION, "files": trust.hashes });
     write_atomically(&file(state), format!("{json:#}\n").as_bytes())
 }
 
@@ -113,7 +131,7 @@ fn hash(content: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Item, Trust};
+    use super::{Item, Standing, Trust};
     use std::path::Path;
 
     #[test]
@@ -123,7 +141,8 @@ mod tests {
         Trust::record(state.path(), std::slice::from_ref(&item)).expect("recorded");
         let trust = Trust::load(Some(state.path())).expect("loaded");
         let changed = Item::new(Path::new("/p/a.md"), None, b"two");
-        assert!(trust.holds(&item) && !trust.holds(&changed) && trust.is_outdated(&changed));
+        assert!(trust.holds(&item) && !trust.holds(&changed));
+        assert_eq!(trust.standing(&changed), Standing::Changed);
     }
 
     #[test]

@@ -72,6 +72,38 @@ impl Walker {
         found.into_iter().filter(|(_, real)| self.seen_files.insert(*real)).map(|(path, _)| path).collect()
     }
 
+    /// The folders of a directory, in path order. A missing directory has none.
+    pub(crate) fn folders(&mut self, directory: &Path) -> Vec<PathBuf> {
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(directory, &error) => return Vec::new(),
+            Err(error) => {
+                self.complain(directory, Code::Unreadable, format!("cannot be read: {error}"));
+                return Vec::new();
+            }
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            self.looked_at += 1;
+            match entry {
+                Ok(entry) if self.looked_at <= ENTRIES_MAX => {
+                    folders.extend(Some(entry.path()).filter(|path| path.is_dir()));
+                }
+                Ok(_) => {
+                    self.complain(
+                        directory,
+                        Code::TooMany,
+                        format!("more than {ENTRIES_MAX} files; the rest was not read"),
+                    );
+                    break;
+                }
+                Err(error) => self.complain(directory, Code::Unreadable, format!("cannot be read: {error}")),
+            }
+        }
+        folders.sort();
+        folders
+    }
+
     /// Of files that are found without walking, those that are met for the first time.
     pub(crate) fn new_ones(&mut self, files: Vec<PathBuf>) -> Vec<PathBuf> {
         let is_new = |path: &PathBuf| match fs::metadata(path) {
@@ -118,14 +150,6 @@ impl Walker {
             // A regular file is on the device of its directory, so that no further look is needed.
             let device = search.inside.last().map_or(0, |(device, _)| *device);
             search.found.extend(wanted.then_some((path, (device, entry.ino()))));
-            return;
-        }
-        if kind.is_dir() {
-            // Enough to tell a loop, which only a link can make.
-            let device = search.inside.last().map_or(0, |(device, _)| *device);
-            if search.depth == Depth::Tree {
-                self.descend(&path, (device, entry.ino()), search);
-            }
             return;
         }
         let metadata = match fs::metadata(&path) {

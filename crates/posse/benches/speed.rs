@@ -69,7 +69,9 @@ fn reading_a_collection() {
 /// The public collection where it lies beside the repository, else files made from the examples.
 fn collection(directory: &Path) -> Vec<PathBuf> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if let Ok(archive) = fs::File::open(repository.join("../shared/corpus/dev.tar.gz")) {
+    let named = std::env::var_os("POSSE_CORPUS").map(PathBuf::from);
+    let archive = named.unwrap_or_else(|| repository.join("../shared/corpus/dev.tar.gz"));
+    if let Ok(archive) = fs::File::open(archive) {
         tar::Archive::new(flate2::read::GzDecoder::new(archive)).unpack(directory).expect("it unpacks");
     } else {
         let text = fs::read_to_string(repository.join("examples/team/.claude/agents/reviewer.md"))

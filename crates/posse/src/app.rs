@@ -86,10 +86,7 @@ impl App {
     }
 
     fn warn_about_config(&self) -> Result<(), CommandError> {
-        for problem in &self.config.problems {
-            self.printer.diagnostic(problem)?;
-        }
-        Ok(())
+        Ok(self.printer.diagnostics(&self.config.problems)?)
     }
 
     /// The bytes of `--agents`, given as JSON or as `@FILE`; anything but an object is an error.
@@ -116,10 +113,7 @@ impl App {
 
     /// Says what is wrong with things that are not definitions, so that nothing is skipped in silence.
     pub fn report(&self, registry: &Registry) -> Result<(), CommandError> {
-        for problem in &registry.problems {
-            self.printer.diagnostic(problem)?;
-        }
-        Ok(())
+        Ok(self.printer.diagnostics(&registry.problems)?)
     }
 
     /// The directory that remembers, which some commands cannot do without.

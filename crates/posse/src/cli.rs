@@ -108,9 +108,11 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let asked_for_help = !error.use_stderr();
     if asked_for_help || !arguments.iter().any(|argument| argument == "--json") {
         // Help goes to stdout and mistakes to stderr; a closed pipe has read enough of either.
-        return match error.print() {
-            Ok(()) if asked_for_help => ExitCode::SUCCESS,
-            _ => ExitCode::from(Kind::Usage.code()),
+        let printed = error.print().is_ok();
+        return if asked_for_help {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(if printed { Kind::Usage } else { Kind::Internal }.code())
         };
     }
     let text = error.to_string();
@@ -124,7 +126,7 @@ fn fail(printer: &Printer, error: &CommandError) -> ExitCode {
     let printed = if printer.json {
         printer.json(&error.to_json())
     } else {
-        let problems = error.problems.iter().try_for_each(|problem| printer.diagnostic(problem));
+        let problems = printer.diagnostics(&error.problems);
         problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
     };
     match printed {

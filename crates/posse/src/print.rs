@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use posse_core::definition::source::Source;
 use posse_core::diagnostic::{Diagnostic, Severity};
 use posse_core::text::{visible, visible_line};
-use posse_runtime::Places;
+use posse_runtime::{Places, read_regular};
 use serde_json::Value;
 
 pub use table::Table;
@@ -94,22 +94,36 @@ impl Printer {
         }
     }
 
-    /// Prints a diagnostic with the line it points to on stderr, if its severity is asked for.
-    pub fn diagnostic(&self, diagnostic: &Diagnostic) -> io::Result<()> {
-        let wanted = match diagnostic.severity {
+    /// Prints diagnostics with the lines they point to on stderr, those whose severity is asked for.
+    pub fn diagnostics<'a>(&self, diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> io::Result<()> {
+        // A file that much is said about is read once.
+        let mut read: Option<(&str, Option<String>)> = None;
+        for diagnostic in diagnostics.into_iter().filter(|diagnostic| self.is_wanted(diagnostic)) {
+            let path = diagnostic.path.as_deref().unwrap_or_default();
+            if diagnostic.place.is_some() && read.as_ref().is_none_or(|(known, _)| *known != path) {
+                read = Some((path, source_of(path)));
+            }
+            let source =
+                read.as_ref().filter(|(known, _)| *known == path).and_then(|(_, source)| source.as_ref());
+            let shown = snippet::render(
+                &self.with_shown_paths(diagnostic),
+                source.map(String::as_str),
+                stderr_width(),
+            );
+            self.say(&format!("{shown}\n"))?;
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self, diagnostic: &Diagnostic) -> bool {
+        match diagnostic.severity {
             Severity::Error => true,
             Severity::Warning => self.level >= Level::Normal,
             // A note that knows what was meant is worth a line.
             Severity::Info => {
                 self.level >= Level::Verbose || (self.level == Level::Normal && diagnostic.help.is_some())
             }
-        };
-        if !wanted {
-            return Ok(());
         }
-        let source = source_of(diagnostic);
-        let shown = snippet::render(&self.with_shown_paths(diagnostic), source.as_deref(), stderr_width());
-        self.say(&format!("{shown}\n"))
     }
 
     /// A path as a person would name it.
@@ -129,11 +143,15 @@ impl Printer {
     }
 }
 
-/// The text of the file a diagnostic points into, as it was read.
-fn source_of(diagnostic: &Diagnostic) -> Option<String> {
-    diagnostic.place?;
-    let bytes = std::fs::read(diagnostic.path.as_deref()?).ok()?;
+/// The text of a file that a diagnostic points into, as it was read.
+fn source_of(path: &str) -> Option<String> {
+    let bytes = read_regular(Path::new(path)).ok()?;
     Source::decode(bytes).ok().map(|source| source.text().to_owned())
+}
+
+/// A number and its noun.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The width of the terminal on stdout; `None` for a pipe, which has no width.

@@ -98,6 +98,8 @@ impl Field {
                 | Field::Infer
                 | Field::Delegates
                 | Field::Isolation
+                | Field::Workspace
+                | Field::Budget
                 | Field::Sandbox
                 | Field::Network
                 | Field::Enabled

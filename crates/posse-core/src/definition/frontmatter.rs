@@ -2,6 +2,7 @@
 //!
 //! Only lines are looked at; what the block says is read elsewhere.
 
+use super::recover::cut::looks_like_capability;
 use super::source::Source;
 use crate::diagnostic::{Code, Diagnostic, Span};
 
@@ -89,10 +90,17 @@ fn missing_closer(source: &Source, opener: Span, start: usize) -> Top {
         let diagnostic = Diagnostic::new(Code::MangledFrontmatter, message).with_help(help);
         return Top::Refused(placed(source, diagnostic, opener));
     }
+    let mut rest = text[end..].lines().take_while(|line| !line.trim().is_empty());
+    if rest.any(looks_like_capability) {
+        let message = "the frontmatter is not closed, and a key that says what the agent may do follows";
+        let help = "put a line of three dashes below the last key";
+        let diagnostic = Diagnostic::new(Code::MangledFrontmatter, message).with_help(help);
+        return Top::Refused(placed(source, diagnostic, opener));
+    }
     let yaml = Span::new(start, start + text[start..end].trim_end().len());
     let mut repair = Diagnostic::new(Code::MissingCloser, "the frontmatter has no closing `---`")
         .with_help("put a line of three dashes below the last key");
-    repair.fix = source.fix(Span::new(yaml.end, yaml.end), "\n---");
+    repair.fixes.extend(source.fix(Span::new(yaml.end, yaml.end), "\n---"));
     let repairs = vec![placed(source, repair, opener)];
     Top::Block(Block { yaml, body: Span::new(end, text.len()), repairs })
 }
@@ -104,7 +112,7 @@ fn missing_opener(source: &Source, first: Span) -> Top {
         if is_dashes(content) {
             let mut repair = Diagnostic::new(Code::MissingOpener, "the frontmatter has no opening `---`")
                 .with_help("put a line of three dashes above the first key");
-            repair.fix = source.fix(Span::new(first.start, first.start), "---\n");
+            repair.fixes.extend(source.fix(Span::new(first.start, first.start), "---\n"));
             return Top::Block(Block {
                 yaml: Span::new(first.start, candidate.start),
                 body: Span::new(next_line(text, candidate), text.len()),
@@ -122,14 +130,14 @@ fn missing_opener(source: &Source, first: Span) -> Top {
 fn fenced(source: &Source, fence: Span) -> Top {
     let text = source.text();
     let mark: String = text[fence.start..fence.end].chars().take_while(|c| matches!(c, '`' | '~')).collect();
-    let info = text[fence.start + mark.len()..fence.end].trim();
+    let language = text[fence.start + mark.len()..fence.end].trim();
     let inner = after_blank_lines_and_comments_from(text, next_line(text, fence));
     let opener = line(text, inner);
     if !is_dashes(&text[opener.start..opener.end]) {
         let keys = lines(text, inner)
             .take(5)
             .any(|l| key_of(&text[l.start..l.end]).is_some_and(|key| key.name == "name"));
-        if matches!(info, "yaml" | "yml") && keys {
+        if matches!(language, "yaml" | "yml") && keys {
             let diagnostic = Diagnostic::new(Code::YamlFence, "the file is a fenced block of YAML")
                 .with_help("write the keys between two lines of three dashes and the prompt below them");
             return Top::Refused(placed(source, diagnostic, fence));
@@ -145,15 +153,11 @@ fn fenced(source: &Source, fence: Span) -> Top {
         .with_help("remove the first and the last line");
     // An even number of fences below belongs to the body: the outer one was never closed.
     let fences = body.lines().filter(|line| line.starts_with(&mark)).count();
-    if fences % 2 == 1
-        && kept.ends_with(&format!(
-            "
-{mark}"
-        ))
-    {
-        block.body.end = block.body.start + kept.len() - mark.len();
-        // Both fences go in one fix: the text between them is repeated as it is.
-        repair.fix = source.fix(Span::new(fence.start, text.len()), &text[inner..block.body.end]);
+    if fences % 2 == 1 && kept.ends_with(&format!("\n{mark}")) {
+        let closing = block.body.start + kept.len() - mark.len();
+        repair.fixes.extend(source.fix(Span::new(fence.start, inner), ""));
+        repair.fixes.extend(source.fix(Span::new(closing, text.len()), ""));
+        block.body.end = closing;
     }
     block.repairs.push(placed(source, repair, fence));
     Top::Block(block)

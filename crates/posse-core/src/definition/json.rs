@@ -4,7 +4,7 @@ use jsonc_parser::ast::{ObjectPropName, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-use super::node::{Entry, NODES_MAX, Node, NodeValue, Scalar, ScalarKind};
+use super::node::{Entry, Node, NodeValue, Scalar, ScalarKind};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 const STRICT: ParseOptions = ParseOptions {
@@ -37,11 +37,10 @@ pub fn parse(text: &str) -> Result<Node, (Diagnostic, Span)> {
 }
 
 fn limited(node: Node) -> Result<Node, (Diagnostic, Span)> {
-    if node.count() <= NODES_MAX {
-        return Ok(node);
+    match node.excess() {
+        None => Ok(node),
+        Some(excess) => Err((Diagnostic::new(Code::FileTooLarge, excess), Span::new(0, 0))),
     }
-    let message = format!("the file has more than {NODES_MAX} values");
-    Err((Diagnostic::new(Code::FileTooLarge, message), Span::new(0, 0)))
 }
 
 fn convert(value: Value<'_>) -> Node {

@@ -7,7 +7,9 @@ use serde_json::{Map, Number, Value};
 use crate::diagnostic::Span;
 
 /// The most values that a JSON or TOML file may have; YAML blocks are smaller and have their own limit.
-pub const NODES_MAX: usize = 50_000;
+const NODES_MAX: usize = 50_000;
+/// How deep any definition may be nested.
+pub(super) const DEPTH_MAX: usize = 32;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,12 +108,27 @@ impl Node {
         }
     }
 
-    /// How many values it is made of.
-    pub fn count(&self) -> usize {
+    fn count(&self) -> usize {
         match &self.value {
             NodeValue::Scalar(_) => 1,
             NodeValue::List(elements) => 1 + elements.iter().map(Node::count).sum::<usize>(),
             NodeValue::Map(entries) => 1 + entries.iter().map(|entry| entry.value.count()).sum::<usize>(),
+        }
+    }
+
+    /// Says why the tree is more than a definition may be, if it is.
+    pub fn excess(&self) -> Option<String> {
+        if self.count() > NODES_MAX {
+            return Some(format!("more than {NODES_MAX} values"));
+        }
+        (self.depth() > DEPTH_MAX).then(|| format!("nested deeper than {DEPTH_MAX} levels"))
+    }
+
+    fn depth(&self) -> usize {
+        match &self.value {
+            NodeValue::Scalar(_) => 0,
+            NodeValue::List(elements) => 1 + elements.iter().map(Node::depth).max().unwrap_or(0),
+            NodeValue::Map(entries) => 1 + entries.iter().map(|entry| entry.value.depth()).max().unwrap_or(0),
         }
     }
 

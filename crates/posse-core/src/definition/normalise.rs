@@ -14,13 +14,14 @@ use super::dialect::{Dialect, key_names};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, ScalarKind};
 use super::source::Source;
+use super::tool::{Purpose, Resolved, ToolClass, resolve};
 use super::value::{amount, count, duration_ms, flag, names, text, word};
 use super::{Budget, Definition, Model, PermissionMode, Permissions, Visibility, permission, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{
     approval_mode, env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation,
-    visibility,
+    take_workspace, visibility,
 };
 
 /// The most diagnostics of one definition; further ones are counted.
@@ -42,6 +43,8 @@ pub(super) struct Normaliser<'a> {
     said_error: bool,
     /// Where a missing prompt would belong.
     pub prompt_help: &'static str,
+    /// Where the body begins, for pointing into the prompt.
+    pub body: usize,
     /// Where the keys stand, for complaints about what is absent.
     pub head: Span,
 }
@@ -58,6 +61,7 @@ impl<'a> Normaliser<'a> {
             unsaid: 0,
             said_error: false,
             prompt_help: "write the system prompt below the frontmatter",
+            body: 0,
             head,
         }
     }
@@ -81,9 +85,7 @@ impl<'a> Normaliser<'a> {
                 None => self.keep_unknown(entry),
                 Some(Field::Unused | Field::UnusedText) => self.keep_unused(entry),
                 Some(field) if winners[&field] != index => {
-                    let winner = winners[&field];
-                    let same_rank = rank(winner).0 == rank(index).0;
-                    self.report_repeated(field, entry, &entries[winner], same_rank);
+                    self.report_repeated(field, entry, &entries[winners[&field]]);
                 }
                 Some(field) => {
                     let before = self.slot_value(field);
@@ -98,9 +100,13 @@ impl<'a> Normaliser<'a> {
         self.judge_tools();
     }
 
-    fn report_repeated(&mut self, field: Field, entry: &Entry, winner: &Entry, same_rank: bool) {
-        if field.is_capability() && same_rank && winner.value.to_json() != entry.value.to_json() {
-            let message = format!("`{}` stands twice with different values", entry.key);
+    fn report_repeated(&mut self, field: Field, entry: &Entry, winner: &Entry) {
+        if field.is_capability() && winner.value.to_json() != entry.value.to_json() {
+            let message = if entry.key == winner.key {
+                format!("`{}` stands twice with different values", entry.key)
+            } else {
+                format!("`{}` and `{}` mean the same and have different values", entry.key, winner.key)
+            };
             self.refuse(Code::ConflictingKey, message, winner.key_span);
         } else {
             let message = if entry.key == winner.key {
@@ -251,26 +257,49 @@ impl<'a> Normaliser<'a> {
     }
 
     fn take_permissions(&mut self, field: Field, entry: &Entry) -> bool {
-        let read = if field == Field::Permissions { permission::lists(&entry.value) } else { None };
-        let permissions = match read {
-            Some(permissions) => permissions,
-            None => {
-                let Some(ordered) = permission::ordered(&entry.value) else { return false };
-                if ordered.order_lost {
-                    let message = format!("`{}` depends on the order of its rules", entry.key);
-                    let help = "the stricter reading was taken; write the rules as allow, ask and deny";
-                    self.say(Diagnostic::new(Code::OrderedRules, message).with_help(help), entry.key_span);
-                }
-                ordered.permissions
+        let permissions = if field == Field::Permissions && permission::is_lists(&entry.value) {
+            let Some(permissions) = permission::lists(&entry.value) else { return false };
+            permissions
+        } else {
+            let Some(ordered) = permission::ordered(&entry.value) else { return false };
+            if ordered.order_lost {
+                let message = format!("`{}` depends on the order of its rules", entry.key);
+                let help = "the stricter reading was taken; write the rules as allow, ask and deny";
+                self.say(Diagnostic::new(Code::OrderedRules, message).with_help(help), entry.key_span);
             }
+            ordered.permissions
         };
+        self.judge_rules(&permissions, entry);
         let rules = self.definition.permissions.get_or_insert_default();
         let Permissions { allow, ask, deny, otherwise } = permissions;
-        rules.allow.extend(allow);
-        rules.ask.extend(ask);
-        rules.deny.extend(deny);
+        for (known, more) in [(&mut rules.allow, allow), (&mut rules.ask, ask), (&mut rules.deny, deny)] {
+            let new: Vec<String> = more.into_iter().filter(|rule| !known.contains(rule)).collect();
+            known.extend(new);
+        }
         rules.otherwise.extend(otherwise);
         true
+    }
+
+    /// A rule about a tool that does not exist decides nothing, which a mistyped `deny` must not.
+    fn judge_rules(&mut self, permissions: &Permissions, entry: &Entry) {
+        let Permissions { allow, ask, deny, otherwise } = permissions;
+        let rules = allow.iter().chain(ask).chain(deny).chain(otherwise.keys());
+        for rule in rules {
+            let name = rule.split('(').next().unwrap_or_default().trim();
+            if name.contains('*') {
+                continue;
+            }
+            if let Resolved::Other(ToolClass::Unknown, name) =
+                resolve(name, self.definition.dialect, Purpose::Withhold)
+            {
+                self.report_tool(
+                    &name,
+                    ToolClass::Unknown,
+                    self.place_of(&name, entry.value.span),
+                    Field::Permissions,
+                );
+            }
+        }
     }
 
     fn take_grant(&mut self, field: Field, node: &Node) -> bool {
@@ -321,7 +350,7 @@ impl<'a> Normaliser<'a> {
                         Diagnostic::new(Code::ModelList, "the first of several models counts"),
                         entry.value.span,
                     );
-                    self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
+                    self.definition.extra.insert("model".into(), entry.value.to_json());
                 }
                 models.first().and_then(text)
             }
@@ -385,7 +414,8 @@ impl<'a> Normaliser<'a> {
             Field::Memory => set(&mut definition.memory, one_of(node, &["user", "project", "local"])),
             Field::Findings => set(&mut definition.findings, flag(node)),
             Field::Engine => set(&mut definition.engine, text(node).filter(|engine| !engine.is_empty())),
-            Field::Workspace => set(&mut definition.workspace, one_of(node, &["shared", "worktree"])),
+            Field::Workspace => one_of(node, &["shared", "worktree"])
+                .is_some_and(|workspace| take_workspace(definition, &workspace)),
             Field::Env => set(&mut definition.env, env(node)),
             Field::ContextFiles => match flag(node) {
                 Some(value) => set(&mut definition.context_files, Some(value.into())),
@@ -424,7 +454,12 @@ impl<'a> Normaliser<'a> {
     }
 
     fn keep_unused(&mut self, entry: &Entry) {
-        self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
+        // A key that means something in Posse's own form must not come to mean it when the definition is written.
+        let dialect = self.definition.dialect;
+        let means_more =
+            !matches!(Dialect::Posse.field(&entry.key), Some(Field::Unused | Field::UnusedText) | None);
+        let key = if means_more { format!("{}.{}", dialect.as_str(), entry.key) } else { entry.key.clone() };
+        self.definition.extra.insert(key, entry.value.to_json());
         let message = format!("`{}` is read by other tools and has no effect here", entry.key);
         self.say(Diagnostic::new(Code::UnusedKey, message), entry.key_span);
     }

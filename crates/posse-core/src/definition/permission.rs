@@ -2,7 +2,7 @@
 
 use super::Permissions;
 use super::node::{Entry, Node, NodeValue};
-use super::value::{names, text};
+use super::value::{rules, text};
 
 /// What OpenCode's map became, and whether that depends on an order that lists do not have.
 pub(super) struct Ordered {
@@ -10,14 +10,21 @@ pub(super) struct Ordered {
     pub order_lost: bool,
 }
 
+/// True for a mapping in Posse's form, whatever is in it.
+pub(super) fn is_lists(node: &Node) -> bool {
+    let known =
+        |entry: &Entry| matches!(entry.key.to_lowercase().as_str(), "allow" | "ask" | "deny" | "otherwise");
+    node.entries().is_some_and(|entries| entries.is_empty() || entries.iter().any(known))
+}
+
 /// Posse's and Jarvis's `{allow, ask, deny}`, and `otherwise` by tool.
 pub(super) fn lists(node: &Node) -> Option<Permissions> {
     let mut permissions = Permissions::default();
     for entry in node.entries()? {
         match entry.key.to_lowercase().as_str() {
-            "allow" => permissions.allow.extend(names(&entry.value)?),
-            "ask" => permissions.ask.extend(names(&entry.value)?),
-            "deny" => permissions.deny.extend(names(&entry.value)?),
+            "allow" => permissions.allow.extend(rules(&entry.value)?),
+            "ask" => permissions.ask.extend(rules(&entry.value)?),
+            "deny" => permissions.deny.extend(rules(&entry.value)?),
             "otherwise" => {
                 for tool in entry.value.entries()? {
                     permissions.otherwise.insert(tool.key.clone(), action(&tool.value)?.to_owned());
@@ -60,7 +67,11 @@ pub(super) fn ordered(node: &Node) -> Option<Ordered> {
         let undone = |before: &Rule<'_>| !before.is_default(&rules) && before.undoes(rule);
         out.order_lost |= rules[..index].iter().any(undone);
         if rule.pattern == "*" && (rule.tool == "*" || narrower) {
-            out.permissions.otherwise.insert(rule.tool.to_owned(), rule.action.to_owned());
+            let before = out.permissions.otherwise.insert(rule.tool.to_owned(), rule.action.to_owned());
+            if let Some(before) = before.filter(|before| rank(before) > rank(rule.action)) {
+                out.order_lost = true;
+                out.permissions.otherwise.insert(rule.tool.to_owned(), before);
+            }
         } else {
             let text = if rule.pattern == "*" {
                 rule.tool.to_owned()

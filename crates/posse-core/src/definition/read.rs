@@ -190,7 +190,13 @@ fn read_markdown(file: File) -> Reading {
     normaliser.take(&keys.entries);
     judge_bytes(&source, block.body.start, &mut normaliser);
     let body = prompt_text(&source.text()[block.body.start..block.body.end]);
+    normaliser.body = block.body.start;
     if !body.is_empty() {
+        if !normaliser.definition.prompt.is_empty() {
+            let message = "the prompt is written as a key and below the frontmatter; what is below counts";
+            normaliser
+                .say(Diagnostic::new(Code::DuplicateKey, message).with_help("remove one of the two"), head);
+        }
         normaliser.definition.prompt = body;
     }
     finish(normaliser, clues)
@@ -328,16 +334,9 @@ fn read_json(file: File) -> Vec<Reading> {
     }
     let dialect = file.clues.dialect.unwrap_or(Dialect::NanoClaw);
     let rejected = |diagnostic| vec![Reading::rejected(None, dialect, vec![diagnostic])];
-    let source = match Source::decode(file.bytes) {
-        Ok(source) => source,
+    let (source, node) = match parse_json(file.bytes) {
+        Ok(parsed) => parsed,
         Err(diagnostic) => return rejected(diagnostic),
-    };
-    let node = match json::parse(source.text()) {
-        Ok(node) => node,
-        Err((mut diagnostic, span)) => {
-            diagnostic.place = Some(source.place(span));
-            return rejected(diagnostic);
-        }
     };
     let Some(entries) = node.entries() else {
         let message = format!("expected an object from names to agents, not {}", node.kind_name());
@@ -356,8 +355,34 @@ fn read_json(file: File) -> Vec<Reading> {
     if file.clues.place != PlaceKind::Family && !entries.iter().any(like_an_agent) {
         return vec![Reading::not_an_agent(dialect, "it is not an object from names to agents")];
     }
+    if entries.len() > AGENTS_MAX {
+        return rejected(Diagnostic::new(
+            Code::TooMany,
+            format!("the file holds more than {AGENTS_MAX} agents"),
+        ));
+    }
     entries.iter().map(|entry| read_entry(&source, entry, dialect)).collect()
 }
+
+/// JSON is keys from end to end, so that a byte which is not text refuses it.
+fn parse_json(bytes: Vec<u8>) -> Result<(Source, Node), Diagnostic> {
+    let source = Source::decode(bytes)?;
+    if source.first_bad_byte().is_some() {
+        return Err(
+            Diagnostic::new(Code::NotText, "the file is not valid UTF-8").with_help("save it as UTF-8")
+        );
+    }
+    match json::parse(source.text()) {
+        Ok(node) => Ok((source, node)),
+        Err((mut diagnostic, span)) => {
+            diagnostic.place = Some(source.place(span));
+            Err(diagnostic)
+        }
+    }
+}
+
+/// The most agents that one file may hold.
+const AGENTS_MAX: usize = 5_000;
 
 /// One `"name": {…}` of an agents.json.
 fn read_entry(source: &Source, entry: &Entry, dialect: Dialect) -> Reading {
@@ -371,8 +396,14 @@ fn read_entry(source: &Source, entry: &Entry, dialect: Dialect) -> Reading {
         let reading = Reading::rejected(Some(entry.key.clone()), dialect, normaliser.diagnostics);
         return Reading { entry: text, ..reading };
     };
+    normaliser.diagnostics.extend(source.notes().iter().cloned());
     normaliser.take(keys);
-    normaliser.definition.name.clone_from(&entry.key);
+    let written = std::mem::replace(&mut normaliser.definition.name, entry.key.clone());
+    if !written.is_empty() && written != entry.key {
+        let message = format!("the name `{written}` differs from the key `{}`, which counts", entry.key);
+        normaliser
+            .say(Diagnostic::new(Code::NameMismatch, message).with_help("remove `name`"), entry.key_span);
+    }
     let clues =
         Clues { dialect: Some(dialect), place: PlaceKind::Family, stem: entry.key.clone(), folder: None };
     Reading { entry: text, ..finish(normaliser, &clues) }
@@ -381,16 +412,9 @@ fn read_entry(source: &Source, entry: &Entry, dialect: Dialect) -> Reading {
 fn pair(file: File, companion: Result<Vec<u8>, Diagnostic>) -> Reading {
     let clues = file.clues;
     let reject = |diagnostic| Reading::rejected(Some(clues.stem.clone()), Dialect::Netclaw, vec![diagnostic]);
-    let source = match Source::decode(file.bytes) {
-        Ok(source) => source,
+    let (source, node) = match parse_json(file.bytes) {
+        Ok(parsed) => parsed,
         Err(diagnostic) => return reject(diagnostic),
-    };
-    let node = match json::parse(source.text()) {
-        Ok(node) => node,
-        Err((mut diagnostic, span)) => {
-            diagnostic.place = Some(source.place(span));
-            return reject(diagnostic);
-        }
     };
     let Some(entries) = node.entries() else {
         let mut diagnostic =
@@ -399,12 +423,17 @@ fn pair(file: File, companion: Result<Vec<u8>, Diagnostic>) -> Reading {
         return reject(diagnostic);
     };
     let mut normaliser = Normaliser::new(&source, Dialect::Netclaw, source.line_at(0));
+    normaliser.diagnostics.extend(source.notes().iter().cloned());
     normaliser.take(entries);
     if normaliser.definition.prompt.is_empty() {
         let span = normaliser.prompt_file.as_ref().map_or(normaliser.head, |(_, span)| *span);
         match companion.and_then(Source::decode) {
-            Ok(prompt) => normaliser.definition.prompt = prompt_text(prompt.text()),
-            Err(diagnostic) => normaliser.refuse_with(diagnostic, span),
+            Ok(prompt) => {
+                normaliser.diagnostics.extend(prompt.notes().iter().cloned());
+                normaliser.definition.prompt = prompt_text(prompt.text());
+            }
+            // It is said where the keys name the file: the place belongs to this file, not to that one.
+            Err(diagnostic) => normaliser.refuse_with(Diagnostic { path: None, ..diagnostic }, span),
         }
     }
     finish(normaliser, &clues)

@@ -2,7 +2,7 @@
 //!
 //! A key that says what the agent may do is never guessed: if it cannot be read, the block is refused.
 
-mod cut;
+pub(super) mod cut;
 mod literal;
 
 use super::dialect::{known_field, squashed};
@@ -113,7 +113,7 @@ impl Recovery<'_> {
             let help = format!("write {}: {}", entry.key, shown(&quoted(&whole)));
             let mut diagnostic = Diagnostic::new(Code::CommentCut, message).with_help(help);
             diagnostic.place = Some(self.source.place(span));
-            diagnostic.fix = self.source.fix(span, &quoted(&whole));
+            diagnostic.fixes.extend(self.source.fix(span, &quoted(&whole)));
             self.keys.diagnostics.push(diagnostic);
             self.keys.entries[index].value = Node { span, value: NodeValue::Scalar(Scalar::text(whole)) };
         }
@@ -123,7 +123,7 @@ impl Recovery<'_> {
         let text = &self.source.text()[field.span.start..field.span.end];
         let error = match yaml::parse(text, field.span.start) {
             Ok(Node { value: NodeValue::Map(mut entries), .. })
-                if entries.len() == 1 && entries[0].key == field.key && is_meant(&entries[0], text) =>
+                if entries.len() == 1 && is_meant(&entries[0], text) =>
             {
                 let before = self.keys.entries.len();
                 self.keys.entries.append(&mut entries);
@@ -192,7 +192,7 @@ impl Recovery<'_> {
     /// Says what is wrong, with a fix that writes the value anew after its colon.
     fn mend(&mut self, field: &RawField, value: Span, mut diagnostic: Diagnostic, written: &str) {
         let after_colon = Span::new(field.colon_end, value.end);
-        diagnostic.fix = self.source.fix(after_colon, &format!(" {written}"));
+        diagnostic.fixes.extend(self.source.fix(after_colon, &format!(" {written}")));
         self.keys.diagnostics.push(diagnostic);
     }
 

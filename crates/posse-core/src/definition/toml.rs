@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::node::{Entry, NODES_MAX, Node, NodeValue, Scalar, ScalarKind};
+use super::node::{Entry, Node, NodeValue, Scalar, ScalarKind};
 use crate::diagnostic::Span;
 
 /// Reads a TOML document; an error is its message and the span it points to.
@@ -12,10 +12,10 @@ pub fn parse(text: &str) -> Result<Node, (String, Span)> {
         Ok(table) => {
             let span = Span::new(0, text.len());
             let node = Node { span, value: map(table.get_ref()) };
-            if node.count() > NODES_MAX {
-                return Err((format!("more than {NODES_MAX} values"), Span::new(0, 0)));
+            match node.excess() {
+                None => Ok(node),
+                Some(excess) => Err((excess, Span::new(0, 0))),
             }
-            Ok(node)
         }
         Err(error) => {
             let span = error.span().unwrap_or(0..0);

@@ -62,8 +62,17 @@ pub enum Resolved {
     Other(ToolClass, String),
 }
 
+/// What a name in a list is for, which decides what it stands for where dialects differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be given: the narrowest meaning counts.
+    Offer,
+    /// To be kept back: the widest meaning counts.
+    Withhold,
+}
+
 /// Finds what `name` stands for: in its own dialect, then among the canonical names, then anywhere.
-pub fn resolve(name: &str, dialect: Dialect) -> Resolved {
+pub fn resolve(name: &str, dialect: Dialect, purpose: Purpose) -> Resolved {
     if name == "*" {
         return Resolved::Other(ToolClass::Wildcard, "*".into());
     }
@@ -74,10 +83,12 @@ pub fn resolve(name: &str, dialect: Dialect) -> Resolved {
         return Resolved::Other(ToolClass::Mcp, mcp);
     }
     let lower = name.to_lowercase();
-    let found = ANY_CASE_CANONICAL
-        .get(lower.as_str())
-        .or_else(|| UNION.get(name))
-        .or_else(|| UNION_ANY_CASE.get(lower.as_str()));
+    let union = match purpose {
+        Purpose::Offer => &NARROW,
+        Purpose::Withhold => &WIDE,
+    };
+    let canonical = ANY_CASE_CANONICAL.get(lower.as_str());
+    let found = canonical.or_else(|| union.get(name)).or_else(|| union.get(lower.as_str()));
     match found {
         Some(entry) => from_table(name, *entry),
         None => match server_slash_tool(name) {
@@ -142,39 +153,37 @@ static ANY_CASE_CANONICAL: LazyLock<HashMap<String, Meaning>> = LazyLock::new(||
     CANONICAL.iter().map(one).collect()
 });
 
-/// A name that several dialects use is taken as the narrowest of them.
-static UNION: LazyLock<HashMap<&'static str, Meaning>> = LazyLock::new(|| {
-    let mut map = HashMap::new();
+/// Of a name that several dialects use, the narrowest meaning.
+static NARROW: LazyLock<HashMap<String, Meaning>> =
+    LazyLock::new(|| union(|before, after| after.len() < before.len()));
+
+/// Of a name that several dialects use, the widest meaning.
+static WIDE: LazyLock<HashMap<String, Meaning>> =
+    LazyLock::new(|| union(|before, after| after.len() > before.len()));
+
+/// Every dialect's names, as written and in lower case; `better` decides between two meanings.
+fn union(better: impl Fn(&[&str], &[&str]) -> bool) -> HashMap<String, Meaning> {
+    let mut map: HashMap<String, Meaning> = HashMap::new();
     for (name, meaning) in Dialect::ALL.iter().flat_map(|dialect| rows(*dialect)) {
-        merge_narrower(&mut map, name, meaning);
+        for key in [name.to_owned(), name.to_lowercase()] {
+            let entry = map.entry(key).or_insert(meaning);
+            *entry = match (*entry, meaning) {
+                (Some(before), Some(after)) if better(before, after) => Some(after),
+                (None, Some(after)) => Some(after),
+                (before, _) => before,
+            };
+        }
     }
     map
-});
-
-static UNION_ANY_CASE: LazyLock<HashMap<String, Meaning>> = LazyLock::new(|| {
-    let mut map = HashMap::new();
-    for (name, meaning) in Dialect::ALL.iter().flat_map(|dialect| rows(*dialect)) {
-        merge_narrower(&mut map, name.to_lowercase(), meaning);
-    }
-    map
-});
-
-fn merge_narrower<K: std::hash::Hash + Eq>(map: &mut HashMap<K, Meaning>, name: K, meaning: Meaning) {
-    let entry = map.entry(name).or_insert(meaning);
-    *entry = match (*entry, meaning) {
-        (Some(before), Some(after)) if after.len() < before.len() => Some(after),
-        (None, Some(after)) => Some(after),
-        (before, _) => before,
-    };
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Resolved, ToolClass, resolve, suggest};
+    use super::{Purpose, Resolved, ToolClass, resolve, suggest};
     use crate::definition::dialect::Dialect;
 
     fn check(dialect: Dialect, name: &str, expected: &str) {
-        let found = match resolve(name, dialect) {
+        let found = match resolve(name, dialect, Purpose::Offer) {
             Resolved::Known(canonical) => canonical.join(" "),
             Resolved::Other(class, name) => format!("{class:?} {name}"),
         };
@@ -207,6 +216,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_back_is_taken_as_widely_as_any_dialect_does() {
+        let wide = resolve("shell", Dialect::Claude, Purpose::Withhold);
+        let narrow = resolve("shell", Dialect::Claude, Purpose::Offer);
+        assert!(
+            matches!((wide, narrow), (Resolved::Known(wide), Resolved::Known(narrow)) if wide.len() >= narrow.len())
+        );
+        let edits = Resolved::Known(&["Edit", "MultiEdit", "Write", "NotebookEdit"]);
+        assert_eq!(resolve("editFiles", Dialect::Claude, Purpose::Withhold), edits);
+    }
+
+    #[test]
     fn a_real_tool_that_is_not_here_is_foreign() {
         check(Dialect::Copilot, "vscodeAPI", "Foreign vscodeAPI");
         check(Dialect::Claude, "vscodeAPI", "Foreign vscodeAPI");
@@ -224,6 +244,9 @@ mod tests {
     fn a_mistake_is_unknown_and_gets_a_suggestion() {
         check(Dialect::Claude, "Grpe", "Unknown Grpe");
         assert_eq!(suggest("Grpe", Dialect::Claude), Some("Grep"));
-        assert_eq!(resolve("*", Dialect::Claude), Resolved::Other(ToolClass::Wildcard, "*".into()));
+        assert_eq!(
+            resolve("*", Dialect::Claude, Purpose::Offer),
+            Resolved::Other(ToolClass::Wildcard, "*".into())
+        );
     }
 }

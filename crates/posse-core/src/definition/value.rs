@@ -70,7 +70,7 @@ pub fn duration_text_ms(text: &str, unit: Unit) -> Option<u64> {
 /// A list of names: a list of scalars, one name, or names between commas. Null is an empty list.
 pub fn names(node: &Node) -> Option<Vec<String>> {
     match &node.value {
-        NodeValue::List(elements) => Some(whole_names(elements)?.into_iter().map(|(name, _)| name).collect()),
+        NodeValue::List(elements) => elements.iter().map(text).collect(),
         NodeValue::Scalar(scalar) if scalar.kind == ScalarKind::Null => Some(Vec::new()),
         NodeValue::Scalar(scalar) if matches!(scalar.kind, ScalarKind::Bool(_)) => None,
         NodeValue::Scalar(scalar) => {
@@ -80,20 +80,33 @@ pub fn names(node: &Node) -> Option<Vec<String>> {
     }
 }
 
-/// The names of a list, put together again where YAML took a pattern apart at its commas.
+/// The names of a list, put together again where YAML took a pattern apart at its commas; `None` if one stays open.
 pub fn whole_names(elements: &[Node]) -> Option<Vec<(String, Span)>> {
     let mut names: Vec<(String, Span)> = Vec::new();
     for element in elements {
         let name = text(element)?;
         match names.last_mut() {
-            Some((open, span)) if open.matches('(').count() > open.matches(')').count() => {
+            Some((open, span)) if !is_closed(open) => {
                 *open += &format!(", {name}");
                 span.end = element.span.end;
             }
             _ => names.push((name, element.span)),
         }
     }
-    Some(names)
+    names.iter().all(|(name, _)| is_closed(name)).then_some(names)
+}
+
+/// True unless a pattern is opened and never closed, so that it may have swallowed what follows.
+pub fn is_closed(name: &str) -> bool {
+    name.matches('(').count() <= name.matches(')').count()
+}
+
+/// A list of rules: as names, with what YAML took apart at commas put together again.
+pub fn rules(node: &Node) -> Option<Vec<String>> {
+    match node.elements() {
+        Some(elements) => Some(whole_names(elements)?.into_iter().map(|(name, _)| name).collect()),
+        None => names(node).filter(|names| names.iter().all(|name| is_closed(name))),
+    }
 }
 
 /// Cuts at commas outside parentheses and braces; each name with its offset, empty ones left out.

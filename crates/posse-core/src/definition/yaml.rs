@@ -5,10 +5,9 @@
 
 use granit_parser::{Event, Options, Parser, ScalarStyle};
 
-use super::node::{Entry, Node, NodeValue, Scalar};
+use super::node::{DEPTH_MAX, Entry, Node, NodeValue, Scalar};
 use crate::diagnostic::Span;
 
-const DEPTH_MAX: usize = 32;
 const NODES_MAX: usize = 10_000;
 
 /// Why a block is not strict YAML, and where it says so.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Entry, Registry};
+use super::{Absence, Entry, Registry};
 use crate::definition::{Definition, Visibility};
 use crate::diagnostic::Diagnostic;
 
@@ -18,7 +18,7 @@ impl Registry {
                 "dialect": entry.dialect().as_str(),
                 "runnable": false,
                 "trusted": entry.found.trusted,
-                "state": entry.absence(),
+                "state": entry.absence().map(Absence::as_str),
                 "problems": problems,
             });
         };
@@ -41,7 +41,7 @@ impl Registry {
             "enabled": definition.enabled.unwrap_or(true),
             "runnable": entry.is_runnable(),
             "trusted": entry.found.trusted,
-            "state": entry.absence().unwrap_or("current"),
+            "state": entry.absence().map_or("current", Absence::as_str),
             "shadows": shadows,
             "problems": problems,
         })

@@ -27,7 +27,7 @@ fn check(rows: &[(Scope, usize, usize, &str, &str)], duplicates: Duplicates, exp
                 .iter()
                 .map(|p| format!("{}:{}", p.severity.as_str(), p.code.as_str()))
                 .collect();
-            let absence = entry.absence().unwrap_or("callable");
+            let absence = entry.absence().map_or("callable", super::Absence::as_str);
             format!("{path} {absence} runnable={} {}", entry.is_runnable(), codes.join(" "))
                 .trim_end()
                 .to_owned()

@@ -89,8 +89,8 @@ pub(super) const KEYS: &[Key] = &[
     limit("limits.grace", Takes::Duration, 1000.0),
     limit("limits.engine_grace", Takes::Duration, 5000.0),
     limit("mcp.wait", Takes::Duration, 240_000.0),
-    limit("retention.days", Takes::Count, 30.0),
-    limit("retention.bytes", Takes::Count, 1_073_741_824.0),
+    key("retention.days", Takes::Count, Never),
+    key("retention.bytes", Takes::Count, Never),
     key("rules.*.allow", Takes::Texts, Never),
     key("rules.*.ask", Takes::Texts, Never),
     key("rules.*.deny", Takes::Texts, Never),
@@ -109,6 +109,16 @@ impl Key {
             && self.name.split('.').zip(key.split('.')).all(|(mine, theirs)| mine == "*" || mine == theirs)
     }
 
+    /// Its name, with what `key` has in the places of its own `*`.
+    pub(super) fn name_like(&self, key: &str) -> String {
+        let mut theirs = key.split('.');
+        let parts = self.name.split('.').map(|mine| match (mine, theirs.next()) {
+            ("*", Some(theirs)) => theirs,
+            _ => mine,
+        });
+        parts.collect::<Vec<_>>().join(".")
+    }
+
     /// True when `table` is a table on the way to this key.
     pub(super) fn is_below(&self, table: &str) -> bool {
         let depth = table.split('.').count();
@@ -118,8 +128,8 @@ impl Key {
 }
 
 impl Takes {
-    pub(super) fn describe(self) -> &'static str {
-        match self {
+    pub(super) fn describe(self) -> String {
+        let fixed = match self {
             Takes::Text => "a text",
             Takes::Texts => "a list of texts",
             Takes::Flag => "true or false",
@@ -127,13 +137,14 @@ impl Takes {
             Takes::Count => "a whole number above zero",
             Takes::Amount => "an amount of dollars",
             Takes::Duration => "a duration such as \"30s\" or \"5m\"",
-            Takes::OneOf(["shadow", "reject"]) => "\"shadow\" or \"reject\"",
-            Takes::OneOf(_) => {
-                "\"anthropic\", \"openai-chat\", \"openai-responses\", \"gemini\" or \"local\""
-            }
             Takes::Table => "a table",
             Takes::TableOrText => "a table or a text",
-        }
+            Takes::OneOf(words) => {
+                let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                return words.join(" or ");
+            }
+        };
+        fixed.to_owned()
     }
 }
 

@@ -16,15 +16,15 @@ fn check((user, project, managed): (&str, &str, &str), trusted: bool, expected: 
         std::fs::write(path, text).expect("written");
     };
     write("home/.config/posse/config.toml", user);
-    write("work/.posse/config.toml", project);
+    write("project/.posse/config.toml", project);
     write("etc/config.toml", managed);
     let home = root.join("home");
     let mut places =
-        Places::from_variables(root.join("work"), |name| (name == "HOME").then(|| home.clone().into()));
+        Places::from_variables(root.join("project"), |name| (name == "HOME").then(|| home.clone().into()));
     places.managed = root.join("etc");
     let state = root.join("state");
     if trusted {
-        let item = Item::new(&root.join("work/.posse/config.toml"), None, project.as_bytes());
+        let item = Item::new(&root.join("project/.posse/config.toml"), None, project.as_bytes());
         Trust::record(&state, &[item]).expect("recorded");
     }
     let config = Config::load(&places, &Trust::load(Some(&state)).expect("loaded"), None);
@@ -69,7 +69,7 @@ fn an_untrusted_project_file_is_not_used_and_says_so() {
         ("", "default_model = \"p\"\n", ""),
         false,
         &expect![[r#"
-            warning /work/.posse/config.toml:0 the project's configuration is not trusted and was not used look at it, then run `posse trust`
+            warning /project/.posse/config.toml:0 the project's configuration is not trusted and was not used look at it, then run `posse trust`
         "#]],
     );
 }
@@ -85,9 +85,9 @@ fn a_project_may_not_raise_a_limit_or_set_what_is_the_operators() {
         true,
         &expect![[r#"
             limits.timeout = 120000 (User, line 2)
-            error /work/.posse/config.toml:2 `limits.timeout` is above the limit in force a project may only lower a limit
-            error /work/.posse/config.toml:4 `rules.a.allow` may not be set by a project set it in your own configuration; a project may not
-            error /work/.posse/config.toml:6 `ceilings.project` may not be set by a project set it in your own configuration; a project may not
+            error /project/.posse/config.toml:2 `limits.timeout` is above the limit in force a project may only lower a limit
+            error /project/.posse/config.toml:4 `rules.a.allow` may not be set by a project set it in your own configuration; a project may not
+            error /project/.posse/config.toml:6 `ceilings.project` may not be set by a project set it in your own configuration; a project may not
         "#]],
     );
 }
@@ -105,7 +105,7 @@ fn mistakes_are_reported_with_their_line() {
             warning /home/.config/posse/config.toml:1 unknown key `duplicatse` did you mean `duplicates`?
             error /home/.config/posse/config.toml:2 `strict_models` takes true or false, not `yes` 
             error /home/.config/posse/config.toml:4 `limits.turns` takes a whole number above zero, not `-1` 
-            error /home/.config/posse/config.toml:6 `providers.x.api` takes "anthropic", "openai-chat", "openai-responses", "gemini" or "local", not `soap` 
+            error /home/.config/posse/config.toml:6 `providers.x.api` takes "anthropic" or "openai-chat" or "openai-responses" or "gemini" or "local", not `soap` 
             error /etc/config.toml:1 not valid TOML: extra `=`, expected nothing 
         "#]],
     );

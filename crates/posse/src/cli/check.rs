@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::error::{CommandError, Kind};
-use crate::print::{BOLD, GREEN, Level, Printer, RED, YELLOW, styled};
+use crate::print::{BOLD, GREEN, Level, Printer, RED, YELLOW, count, styled};
 
 /// Check definitions like source code
 ///
@@ -89,7 +89,7 @@ struct Counts {
 impl Counts {
     fn new(checked: &Checked, diagnostics: &[Diagnostic]) -> Counts {
         let registry = &checked.registry;
-        let count = |severity: Severity| diagnostics.iter().filter(|one| one.severity == severity).count();
+        let of = |severity: Severity| diagnostics.iter().filter(|one| one.severity == severity).count();
         // What is part of the program is not what was asked about.
         let own = registry.entries().iter().filter(|entry| entry.found.scope != Scope::Builtin);
         let (agents, rejected): (Vec<_>, Vec<_>) = own.partition(|entry| entry.definition().is_some());
@@ -98,8 +98,8 @@ impl Counts {
             agents: agents.len(),
             rejected: rejected.len(),
             not_agents: registry.not_agents.len(),
-            errors: count(Severity::Error),
-            warnings: count(Severity::Warning),
+            errors: of(Severity::Error),
+            warnings: of(Severity::Warning),
             notes: diagnostics
                 .iter()
                 .filter(|one| one.severity == Severity::Info && one.help.is_none())
@@ -107,7 +107,7 @@ impl Counts {
             fixable: agents
                 .iter()
                 .flat_map(|entry| &entry.problems)
-                .filter(|problem| problem.fix.is_some())
+                .filter(|problem| !problem.fixes.is_empty())
                 .count(),
         }
     }
@@ -170,9 +170,7 @@ fn print(
     diagnostics: &[Diagnostic],
     options: &Options,
 ) -> Result<(), CommandError> {
-    for diagnostic in diagnostics {
-        app.printer.diagnostic(diagnostic)?;
-    }
+    app.printer.diagnostics(diagnostics)?;
     for (path, reason) in &registry.not_agents {
         // A file that was named is answered; of a directory's only the number is said.
         let named = options.paths.iter().any(|named| named.display().to_string() == *path);
@@ -183,33 +181,30 @@ fn print(
 }
 
 fn summarise(app: &App, counts: &Counts, options: &Options) -> Result<(), CommandError> {
-    let coloured = |count: usize, noun: &str, style| {
-        let text = plural(count, noun);
-        if count > 0 { styled(style, &text) } else { text }
+    let coloured = |number: usize, noun: &str, style| {
+        let text = count(number, noun);
+        if number > 0 { styled(style, &text) } else { text }
     };
     let mut parts =
-        vec![format!("{} read", plural(counts.files, "file")), styled(BOLD, &plural(counts.agents, "agent"))];
+        vec![format!("{} read", count(counts.files, "file")), styled(BOLD, &count(counts.agents, "agent"))];
     if counts.rejected > 0 {
         parts.push(styled(RED, &format!("{} rejected", counts.rejected)));
     }
     if counts.not_agents > 0 {
-        parts.push(format!("{} not agents", counts.not_agents));
+        let noun = if counts.not_agents == 1 { "an agent" } else { "agents" };
+        parts.push(format!("{} not {noun}", counts.not_agents));
     }
     parts.push(coloured(counts.errors, "error", RED));
     parts.push(coloured(counts.warnings, "warning", YELLOW));
     app.printer.text(&format!("{}\n", parts.join(", ")))?;
     if counts.fixable > 0 && !options.fix {
         app.printer
-            .hint(&format!("{} can be mended with `posse check --fix`", plural(counts.fixable, "problem")))?;
+            .hint(&format!("{} can be mended with `posse check --fix`", count(counts.fixable, "problem")))?;
     }
     if counts.notes > 0 && app.printer.level < Level::Verbose {
-        app.printer.hint(&format!("{} not shown; see them with -v", plural(counts.notes, "note")))?;
+        app.printer.hint(&format!("{} not shown; see them with -v", count(counts.notes, "note")))?;
     }
     Ok(())
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn explain(app: &App, name: &str) -> Result<u8, CommandError> {

@@ -3,12 +3,12 @@
 use anstyle::Style;
 use clap::builder::PossibleValuesParser;
 use posse_core::definition::{Scope, ToolClass};
-use posse_core::registry::{Entry, Registry};
+use posse_core::registry::{Absence, Entry, Registry};
 use serde_json::Value;
 
 use crate::app::App;
 use crate::error::CommandError;
-use crate::print::{BOLD, CYAN, DIM, RED, Table, YELLOW, stdout_width, styled};
+use crate::print::{BOLD, CYAN, DIM, RED, Table, YELLOW, count, stdout_width, styled};
 
 /// List the agents that can be called
 ///
@@ -112,8 +112,8 @@ fn name_style(entry: &Entry) -> Style {
 
 fn state(entry: &Entry) -> (String, Style) {
     match (entry.absence(), entry.is_runnable(), entry.found.trusted) {
-        (Some("rejected"), _, _) => ("rejected".into(), RED),
-        (Some(absence), _, _) => (absence.into(), DIM),
+        (Some(Absence::Rejected), _, _) => ("rejected".into(), RED),
+        (Some(absence), _, _) => (absence.as_str().into(), DIM),
         (None, false, _) => ("broken".into(), RED),
         (None, true, false) => ("untrusted".into(), YELLOW),
         (None, true, true) => ("ready".into(), CYAN),
@@ -154,26 +154,29 @@ fn say_what_is_missing(
     if untrusted > 0 {
         app.printer.hint(&styled(
             YELLOW,
-            &format!("{} not trusted yet; `posse trust` shows what that means and asks", agents(untrusted)),
+            &format!(
+                "{} not trusted yet; `posse trust` shows what that means and asks",
+                are(untrusted, "agent")
+            ),
         ))?;
     }
     if broken > 0 {
         app.printer
-            .hint(&styled(RED, &format!("{} not runnable; `posse check` says why", agents(broken))))?;
+            .hint(&styled(RED, &format!("{} not runnable; `posse check` says why", are(broken, "agent"))))?;
     }
     if rejected > 0 && !options.all {
         app.printer.hint(&styled(
             RED,
-            &format!("{} rejected; `posse check` says why, `posse list --all` shows which", files(rejected)),
+            &format!(
+                "{} rejected; `posse check` says why, `posse list --all` shows which",
+                are(rejected, "definition")
+            ),
         ))?;
     }
     Ok(())
 }
 
-fn agents(count: usize) -> String {
-    if count == 1 { "1 agent is".into() } else { format!("{count} agents are") }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 definition is".into() } else { format!("{count} definitions are") }
+/// "1 agent is", "2 agents are".
+fn are(number: usize, noun: &str) -> String {
+    format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
 }

@@ -1,6 +1,6 @@
 //! `posse show`: one definition, normalised.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use posse_core::definition::Dialect;
@@ -68,7 +68,7 @@ fn show_entry(app: &App, entry: &Entry) -> Result<u8, CommandError> {
 
 fn show_file(
     app: &App,
-    file: &PathBuf,
+    file: &Path,
     dialect: Option<Dialect>,
     name: Option<&str>,
 ) -> Result<u8, CommandError> {
@@ -76,7 +76,9 @@ fn show_file(
     let shown = file.display().to_string();
     let mut readings = read_one(&path, dialect)
         .map_err(|problem| CommandError::new(Kind::Definition, format!("{shown}: {}", problem.message)))?;
-    for diagnostic in readings.iter_mut().flat_map(|reading| &mut reading.diagnostics) {
+    // As it was given, where that leads to the file from here.
+    let here = std::env::current_dir().is_ok_and(|current| current == app.places.cwd);
+    for diagnostic in readings.iter_mut().flat_map(|reading| &mut reading.diagnostics).filter(|_| here) {
         diagnostic.path = Some(shown.clone());
     }
     let reading = choose(&readings, name, &shown)?;
@@ -130,9 +132,7 @@ fn print(
         app.printer.json(json)?;
         return Ok(0);
     }
-    for problem in problems {
-        app.printer.diagnostic(problem)?;
-    }
+    app.printer.diagnostics(problems)?;
     app.printer.file(markdown)?;
     Ok(0)
 }

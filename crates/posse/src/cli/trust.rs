@@ -7,14 +7,14 @@ use posse_core::definition::{Permissions, ToolName};
 use posse_core::diagnostic::{Code, Diagnostic};
 use posse_core::registry::{Entry, Registry};
 use posse_core::text::visible_line;
-use posse_runtime::trust::Item;
+use posse_runtime::trust::{Item, Standing};
 use posse_runtime::{Config, Trust};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::cli::Global;
 use crate::error::{CommandError, Kind};
-use crate::print::{BOLD, DIM, GREEN, Level, Printer, YELLOW, styled};
+use crate::print::{BOLD, DIM, GREEN, Level, Printer, YELLOW, count, styled};
 
 /// Agree to a project's agents and configuration as they are now
 ///
@@ -82,7 +82,7 @@ fn revoke(app: &App) -> Result<u8, CommandError> {
     } else {
         app.printer.text(&format!(
             "revoked the trust in {} below {}\n",
-            plural(forgotten),
+            count(forgotten, "file"),
             root.display()
         ))?;
     }
@@ -91,10 +91,10 @@ fn revoke(app: &App) -> Result<u8, CommandError> {
 
 fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
     let root = app.places.project_root();
-    let state = |item: &Item| match (app.trust.holds(item), app.trust.is_outdated(item)) {
-        (true, _) => "trusted",
-        (false, true) => "changed",
-        (false, false) => "new",
+    let state = |item: &Item| match app.trust.standing(item) {
+        Standing::Trusted => "trusted",
+        Standing::Changed => "changed",
+        Standing::New => "new",
     };
     let mut rows: Vec<(&str, &str)> = items.iter().map(|item| (item.key.as_str(), state(item))).collect();
     let recorded = app.trust.below(root);
@@ -130,7 +130,7 @@ fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
 fn describe(app: &App, registry: &Registry, open: &[Item]) -> Result<(), CommandError> {
     let mut text = String::from("This project asks you to trust:\n");
     for item in open {
-        let outdated = app.trust.is_outdated(item);
+        let outdated = app.trust.standing(item) == Standing::Changed;
         let mark = if outdated { styled(YELLOW, " (changed since you trusted it)") } else { String::new() };
         text += &format!("  {}{mark}\n", styled(BOLD, &app.printer.shown(&item.key)));
         let entries = registry.entries().iter().filter(|entry| is_of(entry, item));
@@ -147,7 +147,7 @@ fn describe(app: &App, registry: &Registry, open: &[Item]) -> Result<(), Command
             );
         }
     }
-    app.printer.hint(text.trim_end())?;
+    app.printer.say(text.trim_end())?;
     Ok(())
 }
 
@@ -221,10 +221,6 @@ fn finish(app: &App, trusted: &[Item], text: &str) -> Result<u8, CommandError> {
     Ok(0)
 }
 
-fn as_now(count: usize) -> String {
-    if count == 1 { "1 file as it is now".into() } else { format!("{count} files as they are now") }
-}
-
-fn plural(count: usize) -> String {
-    if count == 1 { "1 file".into() } else { format!("{count} files") }
+fn as_now(files: usize) -> String {
+    format!("{} as {} now", count(files, "file"), if files == 1 { "it is" } else { "they are" })
 }

@@ -4,6 +4,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use posse_core::diagnostic::{Diagnostic, Severity};
 use posse_core::text::visible_line;
 
+/// The longest line that is shown.
+const LINE_MAX: usize = 4000;
+
 /// Renders a diagnostic; without its source it is its message and place.
 pub fn render(diagnostic: &Diagnostic, source: Option<&str>, width: usize) -> String {
     let level = match diagnostic.severity {
@@ -52,6 +55,10 @@ fn line_of(text: &str, start: usize, end: usize) -> Option<(String, usize, usize
     }
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+    // A line that no terminal can show is only pointed at.
+    if line_end - line_start > LINE_MAX {
+        return None;
+    }
     let line = text[line_start..line_end].to_owned();
     let last = end.min(line_end).max(start);
     let last = (start..=last).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start);

@@ -254,3 +254,113 @@ fn a_missing_path_is_a_usage_error() {
     "#]],
     );
 }
+
+#[test]
+fn taking_off_a_fence_keeps_mixed_line_ends() {
+    let project = project();
+    project.write(
+        ".claude/agents/a.md",
+        "```md\r\n---\nname: a\r\ndescription: d\n---\r\nDo\rit.\n\r\nNow.\n```\r\n",
+    );
+    assert_eq!(project.run(&["check", "--fix", "."]).code, 0);
+    let expected = "---\nname: a\r\ndescription: d\n---\r\nDo\rit.\n\r\nNow.\n";
+    assert_eq!(project.read(".claude/agents/a.md"), expected);
+}
+
+#[test]
+fn a_link_stays_a_link_when_its_file_is_fixed() {
+    let project = project();
+    project
+        .write("real.md", "---\nname: a\ndescription: Use: it\n---\nDo it.\n")
+        .write(".claude/agents/x", "");
+    std::os::unix::fs::symlink("../../real.md", project.path(".claude/agents/a.md")).expect("a link");
+    assert_eq!(project.run(&["check", "--fix", ".claude"]).code, 0);
+    assert!(project.path(".claude/agents/a.md").is_symlink());
+    assert_eq!(project.read("real.md"), "---\nname: a\ndescription: \"Use: it\"\n---\nDo it.\n");
+}
+
+#[test]
+fn a_file_with_another_error_is_left_and_says_so() {
+    let project = project();
+    project.write(".claude/agents/a.md", agent("a", "color: #fff\nenabled: maybe\n"));
+    check(
+        &project,
+        &["check", "--fix", "."],
+        &expect![[r##"
+        --- stdout
+        1 file read, 0 agents, 1 rejected, 1 error, 1 warning
+        --- stderr
+        left .claude/agents/a.md: correct its errors first
+        warning[comment-cut]: ` #` cuts the color short in YAML
+         --> .claude/agents/a.md:4:8
+          |
+        4 | color: #fff
+          |        ^^^^
+          |
+          = help: write color: "#fff"
+
+        error[bad-capability]: `enabled` takes true or false, not `maybe`
+         --> .claude/agents/a.md:5:10
+          |
+        5 | enabled: maybe
+          |          ^^^^^
+          |
+          = help: correct it; guessing could give the agent more than its author wrote
+
+        --- exit 3
+    "##]],
+    );
+}
+
+#[test]
+fn a_file_that_is_named_is_answered() {
+    let project = project();
+    project.write("x.md", "---\nname: x\ndescripton: typo\n---\nDo it.\n").write("prose.md", "# Prose\n");
+    check(
+        &project,
+        &["check", "x.md"],
+        &expect![[r#"
+        --- stdout
+        1 file read, 0 agents, 1 rejected, 1 error, 0 warnings
+        --- stderr
+        error[missing-description]: the agent has no description
+         --> x.md:1:1
+          |
+        1 | ---
+          | ^^^
+          |
+          = help: did you mean `description` by `descripton`?
+
+        info[unknown-key]: unknown key `descripton`
+         --> x.md:3:1
+          |
+        3 | descripton: typo
+          | ^^^^^^^^^^
+          |
+          = help: did you mean `description`?
+
+        --- exit 3
+    "#]],
+    );
+    check(
+        &project,
+        &["check", "prose.md"],
+        &expect![[r#"
+            --- stdout
+            1 file read, 0 agents, 1 not an agent, 0 errors, 0 warnings
+            --- stderr
+            prose.md: not an agent: it has no frontmatter
+            --- exit 0
+        "#]],
+    );
+}
+
+#[test]
+fn much_in_one_line_is_said_in_bounded_time() {
+    let project = project();
+    let entries: Vec<String> = (0..4000).map(|index| format!("\"a{index}\":{{}}")).collect();
+    project.write("agents.json", format!("{{{}}}", entries.join(",")));
+    let finished = project.run(&["check"]);
+    assert_eq!(finished.code, 3);
+    assert!(finished.stdout.contains("4000 rejected"), "{}", finished.stdout);
+}

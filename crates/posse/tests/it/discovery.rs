@@ -177,3 +177,67 @@ fn plugins_of_claude_are_read_from_its_record() {
     assert_eq!(json(&project, &["show", "from-plugin", "--json"])["scope"], "plugin");
     assert_eq!(project.run(&["show", "switched-off"]).code, 3);
 }
+
+#[test]
+fn without_readable_settings_no_plugin_is_read() {
+    let project = project();
+    let record = r#"{"plugins": {"p@m": [{"installPath": "HOME/plugins/p"}]}}"#;
+    project
+        .write(
+            "~/.claude/plugins/installed_plugins.json",
+            record.replace("HOME", &project.home().display().to_string()),
+        )
+        .write("~/.claude/settings.json", r#"{"enabledPlugins": {"p@m": false},}"#)
+        .write("~/plugins/p/agents/a.md", agent("from-plugin", ""));
+    check(
+        &project,
+        &["list", "--scope", "plugin"],
+        &expect![[r#"
+        --- stdout
+        NAME  SCOPE  DIALECT  MODEL  TOOLS  DESCRIPTION
+        --- stderr
+        error[broken-json]: not valid JSON: trailing comma at line 1 column 35; no plugin was read
+        --> ~/.claude/settings.json
+
+        no agents; `posse list --all` shows what is hidden, `posse init` writes three to start from
+        --- exit 0
+    "#]],
+    );
+}
+
+#[test]
+fn a_name_that_is_not_text_is_reported() {
+    use std::os::unix::ffi::OsStrExt;
+    let project = project();
+    project.write(".claude/agents/a.md", agent("a", ""));
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.md");
+    std::fs::write(project.path(".claude/agents").join(name), agent("cafe", "")).expect("written");
+    check(
+        &project,
+        &["check", "."],
+        &expect![[r#"
+        --- stdout
+        1 file read, 1 agent, 1 error, 0 warnings
+        --- stderr
+        error[unreadable]: the name is not UTF-8; rename it
+        --> ./.claude/agents/caf�.md
+
+        --- exit 3
+    "#]],
+    );
+    check(
+        &project,
+        &["list", "--scope", "project"],
+        &expect![[r#"
+        --- stdout
+        NAME  SCOPE    DIALECT  MODEL  TOOLS  DESCRIPTION
+        a     project  claude   -      any    Does a
+        --- stderr
+        error[unreadable]: the name is not UTF-8; rename it
+        --> .claude/agents/caf�.md
+
+        1 agent is not trusted yet; `posse trust` shows what that means and asks
+        --- exit 0
+    "#]],
+    );
+}

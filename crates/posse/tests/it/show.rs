@@ -69,26 +69,26 @@ fn text_is_a_posse_file_that_shows_the_same_again() {
         &project,
         &["show", "a"],
         &expect![[r#"
-        --- stdout
-        ---
-        name: a
-        description: "Say: hi"
-        tools: [Bash]
-        disallowedTools: [Write]
-        permissions:
-          allow: ["Bash(git *)"]
-          ask: []
-          deny: []
-          otherwise:
-            Bash: ask
-        mode: subagent
-        ---
+            --- stdout
+            ---
+            name: a
+            description: "Say: hi"
+            tools: [Bash]
+            disallowedTools: [Write]
+            permissions:
+              allow: ["Bash(git *)"]
+              ask: []
+              deny: [Edit]
+              otherwise:
+                Bash: ask
+            mode: subagent
+            ---
 
-        Do it.
+            Do it.
 
-        - and that
-        --- exit 0
-    "#]],
+            - and that
+            --- exit 0
+        "#]],
     );
     let text = project.run(&["show", "a"]).stdout;
     project.write(".posse/agents/again.md", text);
@@ -201,27 +201,27 @@ fn what_cannot_be_loaded_is_exit_3_with_the_reason() {
         &project,
         &["show", "--file", "bad.md", "--json"],
         &expect![[r#"
-        --- stdout
-        {
-          "error": {
-            "kind": "definition",
-            "message": "bad.md cannot be used",
-            "help": null
-          },
-          "problems": [
+            --- stdout
             {
-              "severity": "error",
-              "code": "unreadable-capability",
-              "message": "`tools` cannot be read: unclosed bracket '{'",
-              "help": "correct the YAML of `tools`; without it the agent could do more than its author wrote",
-              "path": "bad.md",
-              "line": 4,
-              "column": 1
+              "error": {
+                "kind": "definition",
+                "message": "bad.md cannot be used",
+                "help": null
+              },
+              "problems": [
+                {
+                  "severity": "error",
+                  "code": "unreadable-capability",
+                  "message": "`tools` cannot be read: unclosed bracket '{'",
+                  "help": "correct the YAML of `tools`; without it the agent could do more than its author wrote",
+                  "path": "bad.md",
+                  "line": 4,
+                  "column": 1
+                }
+              ]
             }
-          ]
-        }
-        --- exit 3
-    "#]],
+            --- exit 3
+        "#]],
     );
 }
 

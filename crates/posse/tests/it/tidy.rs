@@ -68,7 +68,7 @@ fn the_core_does_no_io() {
 }
 
 #[test]
-fn every_command_and_code_is_documented() {
+fn every_command_is_documented() {
     let help = project().run(&["--help"]).stdout;
     let commands = help
         .lines()

@@ -78,7 +78,7 @@ impl Normaliser<'_> {
         let prompt = &self.definition.prompt;
         // An empty prompt follows from a prompt file that was refused, which has been said.
         let no_file = |diagnostic: &Diagnostic| {
-            matches!(diagnostic.code, Code::MissingPromptFile | Code::PromptOutside)
+            matches!(diagnostic.code, Code::MissingPromptFile | Code::PromptOutside | Code::Unreadable)
         };
         if prompt.is_empty() && self.diagnostics.iter().any(no_file) {
             return;
@@ -90,11 +90,10 @@ impl Normaliser<'_> {
         }
         if let Some((_, character)) = first_hidden_character(prompt) {
             let message = format!("the prompt has the hidden character U+{:04X}", character as u32);
-            let span = self
-                .source
-                .text()
-                .find(character)
-                .map_or(self.head, |at| Span::new(at, at + character.len_utf8()));
+            let span = self.source.text()[self.body..].find(character).map_or(self.head, |at| {
+                let at = self.body + at;
+                Span::new(at, at + character.len_utf8())
+            });
             self.say(
                 Diagnostic::new(Code::HiddenCharacter, message)
                     .with_help("remove it, if the language does not need it"),

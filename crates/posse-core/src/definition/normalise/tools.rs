@@ -3,8 +3,8 @@
 use super::Normaliser;
 use crate::definition::field::Field;
 use crate::definition::node::{Entry, Node, NodeValue, ScalarKind};
-use crate::definition::tool::{Resolved, ToolClass, ToolName, resolve, suggest};
-use crate::definition::value::{split_names, text, whole_names};
+use crate::definition::tool::{Purpose, Resolved, ToolClass, ToolName, resolve, suggest};
+use crate::definition::value::{is_closed, split_names, text, whole_names};
 use crate::diagnostic::{Code, Diagnostic, Span};
 
 /// The most names in one list of tools.
@@ -17,6 +17,9 @@ impl Normaliser<'_> {
             NodeValue::Scalar(scalar) => match scalar.kind {
                 ScalarKind::Text if !scalar.text.trim().is_empty() => {
                     let written = split_names(&scalar.text);
+                    if !written.iter().all(|(_, name)| is_closed(name)) {
+                        return false;
+                    }
                     if written.len() > TOOLS_MAX {
                         self.refuse_many(entry);
                         return true;
@@ -73,7 +76,7 @@ impl Normaliser<'_> {
     }
 
     /// Where a name stands in a text that is not written as it reads: quoted over several lines.
-    fn place_of(&self, name: &str, span: Span) -> Span {
+    pub(super) fn place_of(&self, name: &str, span: Span) -> Span {
         let found = self.source.text()[span.start..span.end].find(name);
         found.map_or(span, |at| Span::new(span.start + at, span.start + at + name.len()))
     }
@@ -83,6 +86,7 @@ impl Normaliser<'_> {
         let mut offered = Vec::new();
         let mut withheld = Vec::new();
         let mut closed = false;
+        let mut edits: Option<bool> = None;
         for entry in entries {
             let word = text(&entry.value).map(|word| word.to_lowercase());
             let allowed = match word.as_deref() {
@@ -90,14 +94,30 @@ impl Normaliser<'_> {
                 Some("false" | "deny") => false,
                 _ => return false,
             };
+            if !is_closed(&entry.key) {
+                return false;
+            }
+            if matches!(entry.key.as_str(), "write" | "edit" | "patch" | "multiedit") {
+                edits = Some(allowed);
+            }
             if word.as_deref() == Some("ask") {
                 self.ask_about(&entry.key);
             }
             match (entry.key.as_str(), allowed) {
-                ("*", false) => closed = true,
+                ("*", false) => {
+                    // The last match wins: what was offered before is closed with the rest.
+                    closed = true;
+                    offered.clear();
+                }
                 (name, true) => self.add_tool(name, entry.key_span, Field::Tools, &mut offered),
-                (name, false) => self.add_tool(name, entry.key_span, Field::DisallowedTools, &mut withheld),
+                (name, false) => {
+                    self.add_tool(name, entry.key_span, Field::DisallowedTools, &mut withheld);
+                }
             }
+        }
+        if edits == Some(false) {
+            // In OpenCode the last of these names decides for every way to change a file, as the rule `Edit` does here.
+            self.definition.permissions.get_or_insert_default().deny.push("Edit".into());
         }
         if closed || !offered.is_empty() {
             self.set_tools(Field::Tools, offered);
@@ -110,7 +130,7 @@ impl Normaliser<'_> {
 
     /// A tool that is offered on the condition that a person agrees to each call.
     fn ask_about(&mut self, name: &str) {
-        let rules: Vec<String> = match resolve(name, self.definition.dialect) {
+        let rules: Vec<String> = match resolve(name, self.definition.dialect, Purpose::Offer) {
             Resolved::Known(canonical) => canonical.iter().map(|tool| (*tool).to_owned()).collect(),
             Resolved::Other(_, name) => vec![name],
         };
@@ -120,7 +140,8 @@ impl Normaliser<'_> {
     fn set_tools(&mut self, field: Field, list: Vec<ToolName>) {
         match field {
             Field::Tools => self.definition.tools = Some(list),
-            _ => self.definition.disallowed_tools = Some(list),
+            // A map and a list may both withhold; neither takes back what the other withholds.
+            _ => self.definition.disallowed_tools.get_or_insert_default().extend(list),
         }
     }
 
@@ -131,23 +152,22 @@ impl Normaliser<'_> {
             Some((name, rest)) if rest.ends_with(')') => (name.trim(), Some(&rest[..rest.len() - 1])),
             _ => (written, None),
         };
-        let mut resolved = resolve(name, self.definition.dialect);
+        let purpose = if field == Field::DisallowedTools { Purpose::Withhold } else { Purpose::Offer };
+        let mut resolved = resolve(name, self.definition.dialect, purpose);
         if let Some(pattern) = pattern {
-            let rule = match &resolved {
-                Resolved::Known([tool, ..]) => format!("{tool}({pattern})"),
-                Resolved::Other(ToolClass::Mcp, tool) => format!("{tool}({pattern})"),
-                _ => {
+            let rules: Vec<String> = match &resolved {
+                Resolved::Known(tools) => tools.iter().map(|tool| format!("{tool}({pattern})")).collect(),
+                Resolved::Other(ToolClass::Mcp, tool) => vec![format!("{tool}({pattern})")],
+                Resolved::Other(..) => {
                     resolved = Resolved::Other(unmatched_class(&resolved), written.to_owned());
-                    String::new()
+                    Vec::new()
                 }
             };
-            if !rule.is_empty() {
-                let rules = self.definition.permissions.get_or_insert_default();
-                if field == Field::DisallowedTools {
-                    return rules.deny.push(rule);
-                }
-                rules.allow.push(rule);
+            let permissions = self.definition.permissions.get_or_insert_default();
+            if field == Field::DisallowedTools && !rules.is_empty() {
+                return permissions.deny.extend(rules);
             }
+            permissions.allow.extend(rules);
         }
         let found: Vec<(String, ToolClass)> = match resolved {
             Resolved::Known(canonical) => {
@@ -163,7 +183,7 @@ impl Normaliser<'_> {
         }
     }
 
-    fn report_tool(&mut self, name: &str, class: ToolClass, span: Span, field: Field) {
+    pub(super) fn report_tool(&mut self, name: &str, class: ToolClass, span: Span, field: Field) {
         let diagnostic = match class {
             ToolClass::Known | ToolClass::Mcp | ToolClass::Wildcard => return,
             ToolClass::Foreign if field == Field::DisallowedTools => return,

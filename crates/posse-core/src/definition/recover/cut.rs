@@ -32,8 +32,14 @@ pub(super) fn cut(source: &Source, span: Span) -> (Vec<RawField>, Vec<Span>) {
     let block = &text[span.start..span.end];
     let dialogue =
         block.contains("<example>") || block.lines().any(|line| line.trim_start().starts_with("user:"));
-    let mut cutting =
-        Cutting { fields: Vec::new(), swallowed: Vec::new(), open_text: false, quoting: false, dialogue };
+    let mut cutting = Cutting {
+        fields: Vec::new(),
+        swallowed: Vec::new(),
+        open_text: false,
+        in_block: false,
+        in_example: false,
+        dialogue,
+    };
     let indent = block
         .lines()
         .find(|line| !line.trim().is_empty())
@@ -52,8 +58,10 @@ struct Cutting {
     swallowed: Vec<Span>,
     /// True inside free text: a block scalar, an empty value, or text that went on without indentation.
     open_text: bool,
-    /// True inside a block scalar or an example, where anything may be quoted.
-    quoting: bool,
+    /// True below a text that begins on its own lines, where indented lines are quoted.
+    in_block: bool,
+    /// True between `<example>` and `</example>`, where every line is quoted.
+    in_example: bool,
     dialogue: bool,
 }
 
@@ -63,7 +71,8 @@ impl Cutting {
             let value = content[key.colon_end..].trim();
             let is_text = known_field(key.name).is_some_and(Field::is_text);
             self.open_text = is_text && (value.is_empty() || value.starts_with(['|', '>']));
-            self.quoting = self.open_text;
+            self.in_block = self.open_text;
+            self.in_example = false;
             let start = line.start + indent;
             self.fields.push(RawField {
                 key: key.name.to_owned(),
@@ -85,13 +94,14 @@ impl Cutting {
         let is_text = known_field(&field.key).is_some_and(Field::is_text);
         let indented = content.starts_with([' ', '\t']) || content.trim().is_empty();
         self.open_text |= !indented && is_text;
-        self.quoting |= content.contains("<example");
+        self.in_example |= content.contains("<example");
         field.span.end = line.end;
         let owns_lines = !is_text && indented;
-        if !self.quoting && !owns_lines && looks_like_capability(content) {
+        let quoted = self.in_example || (self.in_block && indented);
+        if !quoted && !owns_lines && looks_like_capability(content) {
             self.swallowed.push(line);
         }
-        self.quoting &= !content.contains("</example>");
+        self.in_example &= !content.contains("</example>");
     }
 
     fn starts_field(&self, key: &str) -> bool {
@@ -103,13 +113,10 @@ impl Cutting {
     }
 }
 
-/// True for a line such as `tools:Read`, `- tools: Read` or `**tools** = Read`.
-pub(super) fn looks_like_capability(content: &str) -> bool {
-    let start = content.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let Some(end) = start.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')) else {
-        return false;
-    };
-    let after = start[end..].trim_start_matches(['*', '"', '\'', '`', ' ', '\t']);
-    let assigned = after.starts_with([':', '=', '：']);
-    assigned && known_field(&start[..end]).is_some_and(Field::is_capability)
+/// True for a line such as `tools:Read`, `- tools: Read`, `**tools** = Read` or `tools` alone.
+pub(in crate::definition) fn looks_like_capability(content: &str) -> bool {
+    const KEY_MAX: usize = 40;
+    let decoration = |c: char| !c.is_alphanumeric();
+    let key = content.split([':', '=', '：']).next().unwrap_or_default().trim_matches(decoration);
+    key.len() <= KEY_MAX && known_field(key).is_some_and(Field::is_capability)
 }

@@ -23,7 +23,7 @@ fn hold(bytes: &[u8]) {
     for path in PATHS {
         for reading in read(File { path: (*path).into(), bytes: bytes.to_vec(), clues: clues(path) }) {
             for diagnostic in &reading.diagnostics {
-                if let Some(fix) = &diagnostic.fix {
+                for fix in &diagnostic.fixes {
                     assert!(fix.span.end <= bytes.len(), "{fix:?}");
                 }
                 // A text is at most three times its bytes: a bad byte becomes a three-byte character.

@@ -59,6 +59,7 @@ fn tools_as_a_map() {
               description: "d"
               tools: ["Bash"]
               disallowed_tools: ["Write","Edit"]
+              permissions: {"allow":[],"ask":[],"deny":["Edit"]}
         "#]],
     );
 }
@@ -73,6 +74,7 @@ fn a_map_that_only_forbids_does_not_restrict() {
               name: "a"
               description: "d"
               disallowed_tools: ["Write"]
+              permissions: {"allow":[],"ask":[],"deny":["Edit"]}
         "#]],
     );
 }
@@ -346,12 +348,10 @@ fn numbers_that_are_none() {
 timeoutSeconds: 0
 budget: {usd: -1, tokens: 1e999}"#,
         &expect![[r#"
-            agent (claude)
-              name: "a"
-              description: "d"
+            rejected a (claude)
             4:11 warning[bad-value] `maxTurns` takes a whole number above zero, not `-3`; correct it; until then the default counts
             5:17 warning[bad-value] `timeoutSeconds` takes a duration such as 30s, 5m or 1h, not `0`; correct it; until then the default counts
-            6:9 warning[bad-value] `budget` takes `usd` and `tokens`, not this mapping; correct it; until then the default counts
+            6:9 error[bad-capability] `budget` takes `usd` and `tokens`, not this mapping; correct it; guessing could give the agent more than its author wrote
         "#]],
     );
 }

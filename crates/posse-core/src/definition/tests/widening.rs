@@ -1,76 +1,65 @@
 //! What must never widen by accident: restrictions that are mangled, hidden, repeated or contradicted.
 
-use super::{check, check_keys};
+use super::{check, check_bytes, check_keys};
 use expect_test::expect;
 
-#[test]
-fn a_mangled_capability_is_refused_0() {
-    check_keys(
-        r#"tools:Read, Grep"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools:Read, Grep"
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
-        "#]],
-    );
+use crate::definition::family::clues;
+use crate::definition::read::{File, Verdict, read};
+
+/// Reads keys that hide a restriction; the file is refused, or the restriction is read.
+fn stays_restricted(keys: &str) {
+    let text = format!("---\n{keys}\n---\nDo it.\n");
+    let file =
+        File { path: "a.md".into(), bytes: text.clone().into_bytes(), clues: clues(".claude/agents/a.md") };
+    let reading = read(file).remove(0);
+    let restricted = reading.definition().is_none_or(|definition| {
+        definition.tools.is_some()
+            || definition.disallowed_tools.is_some()
+            || definition.permission_mode.is_some()
+            || definition.callers.is_some()
+    });
+    assert!(restricted && !matches!(reading.verdict, Verdict::NotAnAgent(_)), "{text}");
 }
 
 #[test]
-fn a_mangled_capability_is_refused_1() {
-    check_keys(
-        r#"tools = Read"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools = Read"
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
-        "#]],
-    );
+fn a_mangled_restriction_is_never_lost_wherever_it_stands() {
+    let head = "name: a\ndescription: d";
+    for line in [
+        "tools:Read, Grep",
+        "tools:[Read]",
+        "tools = Read",
+        "tools： Read",
+        "- tools: Read",
+        "**tools**: Read",
+        "tools\n  - Read",
+        "? tools\n: Read",
+        "disallowedTools:Bash",
+        "permissionMode:plan",
+        "callers=main",
+    ] {
+        stays_restricted(&format!("{head}\n{line}"));
+        stays_restricted(&format!("{line}\n{head}"));
+        stays_restricted(&format!("name: a\n{line}\ndescription: d"));
+        stays_restricted(&format!("name: a\ndescription: |\n  foo\n{line}"));
+        stays_restricted(&format!("name: a\ndescription:\n  foo: bar\n{line}"));
+        stays_restricted(&format!("{head}\nmodel: opus\n{line}"));
+        stays_restricted(&format!("{head}\nmaxTurns: 5\n{line}"));
+    }
+    stays_restricted("name: a\ndescription: x: y\ndisallowed tools:Bash");
 }
 
 #[test]
-fn a_mangled_capability_is_refused_2() {
+fn a_key_written_with_escapes_is_that_key() {
     check_keys(
-        r#"tools： Read"#,
+        r#"initialPrompt: x: y
+"to\u006fls": Read"#,
         &expect![[r#"
-            rejected a (claude)
-            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ntools： Read"
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
-        "#]],
-    );
-}
-
-#[test]
-fn a_mangled_capability_is_refused_3() {
-    check_keys(
-        r#"- tools: Read"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
-            4:3 warning[broken-yaml] the description is not valid YAML: while parsing a block mapping, did not find expected key; quote it: description: "d\n- tools: Read"
-        "#]],
-    );
-}
-
-#[test]
-fn a_mangled_capability_is_refused_4() {
-    check_keys(
-        r#"**tools**: Read"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\n**tools**: Read"
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
-        "#]],
-    );
-}
-
-#[test]
-fn a_mangled_capability_is_refused_5() {
-    check_keys(
-        r#"disallowedTools:Bash"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:1 warning[broken-yaml] the description is not valid YAML: simple key expected ':'; quote it: description: "d\ndisallowedTools:Bash"
-            4:1 error[unreadable-capability] this line may say what the agent may do, and cannot be read as a key; write it as `key: value` at the start of the line, or quote the text above
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["Read"]
+              initial_prompt: "x: y"
+            4:17 warning[broken-yaml] the initialPrompt is not valid YAML: an unquoted value has `: ` in it; quote it: initialPrompt: "x: y"
         "#]],
     );
 }
@@ -290,12 +279,13 @@ fn a_pattern_on_every_tool_is_unknown() {
     check_keys(
         r#"tools: "*(read)""#,
         &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          tools: ["*(read)"]
-        4:9 error[unknown-tool] tool `*(read)` is not known; remove it, or write `mcp__SERVER__TOOL` for a tool of an MCP server
-    "#]],
+            agent (claude)
+              name: "a"
+              description: "d"
+              tools: ["*(read)"]
+              permissions: {"allow":[],"ask":[],"deny":[]}
+            4:9 error[unknown-tool] tool `*(read)` is not known; remove it, or write `mcp__SERVER__TOOL` for a tool of an MCP server
+        "#]],
     );
 }
 
@@ -409,10 +399,13 @@ fn a_capability_indented_below_another_key_is_refused() {
 
 #[test]
 fn a_merged_mapping_is_refused() {
-    check_keys(r#"<<: {tools: Read}"#, &expect![[r#"
+    check_keys(
+        r#"<<: {tools: Read}"#,
+        &expect![[r#"
         rejected a (claude)
         4:1 error[unreadable-capability] merged keys are not read; correct it; guessing could give the agent more than its author wrote
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -452,30 +445,251 @@ Do it.
 
 #[test]
 fn a_mistyped_restriction_keeps_the_agent_from_running() {
-    check_keys(r#"tols: Read"#, &expect![[r#"
+    check_keys(
+        r#"tols: Read"#,
+        &expect![[r#"
         agent (claude)
           name: "a"
           description: "d"
           extra: {"tols":"Read"}
         4:1 error[unknown-key] unknown key `tols`; did you mean `tools`?
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_word_of_another_dialect_is_no_permission_mode() {
-    check_keys(r#"permissionMode: yolo"#, &expect![[r#"
+    check_keys(
+        r#"permissionMode: yolo"#,
+        &expect![[r#"
         rejected a (claude)
         4:17 error[bad-capability] `permissionMode` takes default, acceptEdits, auto, dontAsk, bypassPermissions or plan, not `yolo`; correct it; guessing could give the agent more than its author wrote
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn an_escape_sequence_is_hidden() {
-    check_keys(r#"color: "x\e[1Ay""#, &expect![[r#"
+    check_keys(
+        r#"color: "x\e[1Ay""#,
+        &expect![[r#"
         agent (claude)
           name: "a"
           description: "d"
           color: "x\u001b[1Ay"
         4:8 warning[hidden-character] `color` has the hidden character U+001B; remove it
-    "#]]);
+    "#]],
+    );
+}
+
+#[test]
+fn a_restriction_below_an_unclosed_block_is_refused() {
+    check(
+        ".claude/agents/a.md",
+        r#"---
+name: a
+description: d
+more text here
+tools: Read
+
+You are.
+"#,
+        &expect![[r#"
+            rejected a (claude)
+            1:1 error[mangled-frontmatter] the frontmatter is not closed, and a key that says what the agent may do follows; put a line of three dashes below the last key
+        "#]],
+    );
+}
+
+#[test]
+fn a_map_and_a_list_both_withhold() {
+    check_keys(
+        r#"tools: {bash: false}
+disallowedTools: Write"#,
+        &expect![[r#"
+            agent (claude)
+              name: "a"
+              description: "d"
+              disallowed_tools: ["Bash","Write"]
+        "#]],
+    );
+}
+
+#[test]
+fn rules_in_another_shape_are_refused() {
+    check_keys(
+        r#"permissions: {deny: {Bash: true}}"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:14 error[bad-capability] `permissions` takes lists under allow, ask and deny, and actions under otherwise, not this mapping; correct it; guessing could give the agent more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn a_rule_that_is_never_closed_is_refused() {
+    check_keys(
+        r#"permissions: {deny: ["Bash(rm", Write, WebFetch]}"#,
+        &expect![[r#"
+        rejected a (claude)
+        4:14 error[bad-capability] `permissions` takes lists under allow, ask and deny, and actions under otherwise, not this mapping; correct it; guessing could give the agent more than its author wrote
+    "#]],
+    );
+}
+
+#[test]
+fn a_rule_about_no_tool_keeps_the_agent_from_running() {
+    check_keys(
+        r#"permissions: {deny: [Bsah, "Wrte(x)"]}"#,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          permissions: {"allow":[],"ask":[],"deny":["Bsah","Wrte(x)"]}
+        4:22 error[unknown-tool] tool `Bsah` is not known; did you mean `Bash`?
+        4:29 error[unknown-tool] tool `Wrte` is not known; did you mean `Write`?
+    "#]],
+    );
+}
+
+#[test]
+fn a_rule_of_opencode_about_no_tool_keeps_the_agent_from_running() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+permission: {bsah: deny, "my_*": ask, doom_loop: ask}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              permissions: {"allow":[],"ask":["my_*","doom_loop"],"deny":["bsah"]}
+            3:14 error[unknown-tool] tool `bsah` is not known; did you mean `Bash`?
+        "#]],
+    );
+}
+
+#[test]
+fn a_late_catch_all_closes_what_was_offered() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+tools: {bash: true, "*": false}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              tools: []
+        "#]],
+    );
+}
+
+#[test]
+fn withholding_one_way_to_edit_denies_all_of_them() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+tools: {write: false}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              disallowed_tools: ["Write"]
+              permissions: {"allow":[],"ask":[],"deny":["Edit"]}
+        "#]],
+    );
+}
+
+#[test]
+fn of_two_defaults_the_stricter_counts() {
+    check(
+        ".opencode/agent/a.md",
+        r#"---
+description: d
+permission: {edit: deny, write: allow, patch: {x: ask}}
+---
+Do it.
+"#,
+        &expect![[r#"
+            agent (opencode)
+              name: "a"
+              description: "d"
+              permissions: {"allow":[],"ask":["Edit(x)"],"deny":[],"otherwise":{"Edit":"deny"}}
+            3:1 warning[ordered-rules] `permission` depends on the order of its rules; the stricter reading was taken; write the rules as allow, ask and deny
+        "#]],
+    );
+}
+
+#[test]
+fn a_pattern_on_a_category_denies_every_tool_of_it() {
+    check_keys(
+        r#"disallowedTools: "search(secret)""#,
+        &expect![[r#"
+        agent (claude)
+          name: "a"
+          description: "d"
+          disallowed_tools: []
+          permissions: {"allow":[],"ask":[],"deny":["Grep(secret)","Glob(secret)"]}
+    "#]],
+    );
+}
+
+#[test]
+fn two_workspaces_are_refused() {
+    check_keys(
+        r#"isolation: worktree
+workspace: shared"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:12 error[bad-capability] `workspace` takes shared or worktree, not `shared`; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn two_spellings_that_differ_are_refused() {
+    check_keys(
+        r#"callers: "*"
+allowed_callers: [x]"#,
+        &expect![[r#"
+            rejected a (claude)
+            5:1 error[conflicting-key] `callers` and `allowed_callers` mean the same and have different values; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn a_mistyped_workspace_or_budget_is_refused() {
+    check_keys(
+        r#"workspace: wroktree
+budget: {usd: five}"#,
+        &expect![[r#"
+            rejected a (claude)
+            4:12 error[bad-capability] `workspace` takes shared or worktree, not `wroktree`; correct it; guessing could give the agent more than its author wrote
+            5:9 error[bad-capability] `budget` takes `usd` and `tokens`, not this mapping; correct it; guessing could give the agent more than its author wrote
+        "#]],
+    );
+}
+
+#[test]
+fn a_byte_that_is_not_text_refuses_json() {
+    check_bytes(
+        "agents.json",
+        b"{\"a\": {\"description\": \"d\", \"prompt\": \"p\", \"disallow\xffedTools\": \"Bash\"}}",
+        &expect![[r#"
+            rejected - (nanoclaw)
+            - error[not-text] the file is not valid UTF-8; save it as UTF-8
+        "#]],
+    );
 }

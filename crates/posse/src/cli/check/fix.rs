@@ -1,15 +1,16 @@
 //! Applying the fixes that diagnostics carry: each file at once, every other byte kept, nothing changed in meaning.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use posse_core::definition::Definition;
 use posse_core::definition::read::Reading;
 use posse_core::diagnostic::Fix;
 use posse_core::registry::{Entry, Registry};
 use posse_runtime::discover::read_as;
-use posse_runtime::write_atomically;
+use posse_runtime::{read_regular, write_atomically};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 
 /// What came of the fixes, by path.
 #[derive(Debug, Default)]
@@ -22,34 +23,45 @@ pub struct Fixed {
 
 /// Rewrites the files that have something to mend.
 pub fn apply(registry: &Registry) -> Result<Fixed, CommandError> {
-    let mut by_file: BTreeMap<&str, (Vec<&Fix>, &Entry)> = BTreeMap::new();
-    for entry in registry.entries() {
-        for diagnostic in &entry.problems {
-            if let (Some(path), Some(fix)) = (&diagnostic.path, &diagnostic.fix) {
-                by_file.entry(path).or_insert_with(|| (Vec::new(), entry)).0.push(fix);
-            }
-        }
-    }
+    let with_fix = |entry: &&Entry| entry.problems.iter().any(|problem| !problem.fixes.is_empty());
+    let paths: BTreeSet<&str> =
+        registry.entries().iter().filter(with_fix).filter_map(|entry| entry.found.path.as_deref()).collect();
     let mut fixed = Fixed::default();
-    for (path, (fixes, entry)) in by_file {
-        if entry.definition().is_none() {
-            fixed.left.push((path.to_owned(), "correct its errors first"));
-            continue;
-        }
-        let content = mended(std::fs::read(path)?, fixes);
-        if reads_the_same(&entry.found.reading, path, &content) {
-            write_atomically(Path::new(path), &content)?;
-            fixed.mended.push(path.to_owned());
-        } else {
-            fixed.left.push((path.to_owned(), "mending it would change what it says"));
+    for path in paths {
+        match mend(path) {
+            Ok(Mended::Written) => fixed.mended.push(path.to_owned()),
+            Ok(Mended::Left(reason)) => fixed.left.push((path.to_owned(), reason)),
+            Err(error) => return Err(CommandError::new(Kind::Internal, error)),
         }
     }
     Ok(fixed)
 }
 
+enum Mended {
+    Written,
+    Left(&'static str),
+}
+
+/// Reads the file once more, so that what is replaced is what was looked at.
+fn mend(path: &str) -> Result<Mended, String> {
+    let content = read_regular(Path::new(path)).map_err(|problem| format!("{path} {}", problem.message))?;
+    let before = read_as(path, content.clone());
+    let [before] = &before[..] else { return Ok(Mended::Left("it holds several agents")) };
+    if before.definition().is_none() {
+        return Ok(Mended::Left("correct its errors first"));
+    }
+    let fixes: Vec<&Fix> = before.diagnostics.iter().flat_map(|diagnostic| &diagnostic.fixes).collect();
+    let after = mended(content, fixes);
+    if !reads_the_same(before, path, &after) {
+        return Ok(Mended::Left("mending it would change what it says"));
+    }
+    write_atomically(Path::new(path), &after).map_err(|error| error.to_string())?;
+    Ok(Mended::Written)
+}
+
 fn reads_the_same(before: &Reading, path: &str, content: &[u8]) -> bool {
     let after = read_as(path, content.to_vec());
-    let json = |reading: &Reading| reading.definition().map(posse_core::definition::Definition::to_json);
+    let json = |reading: &Reading| reading.definition().map(Definition::to_json);
     matches!(&after[..], [after] if json(after).is_some() && json(after) == json(before))
 }
 
