@@ -1,6 +1,7 @@
 //! The dialects: which keys and tool names each tool's files use, as data.
 //!
-//! One file a dialect. Behaviour that differs is a field of [`Table`], never an `if` on the dialect.
+//! One file a dialect. Behaviour that differs is a field of [`Table`], or of a family where it is about places,
+//! and never an `if` on the dialect.
 
 mod claude;
 mod codex;
@@ -59,6 +60,8 @@ pub struct Table {
     pub identity: Identity,
     /// True when the tool itself refuses a file without a description.
     pub description_required: bool,
+    /// False when the tool refuses a name with a colon in it.
+    pub colon_in_name: bool,
     /// Its keys, as its documentation spells them.
     pub keys: &'static [(&'static str, Field)],
     /// Keys that only this dialect uses.

@@ -16,6 +16,10 @@ pub struct Family {
     pub dialect: Dialect,
     /// Which files in it are read.
     pub layout: Layout,
+    /// True when folders below the directory are part of a name.
+    pub named_by_path: bool,
+    /// Files whose name begins with it are drafts that the tool passes over.
+    pub draft_prefix: Option<char>,
 }
 
 /// Which files of a family's directory are read.
@@ -34,7 +38,15 @@ pub enum Layout {
 const MD: &[&str] = &["md"];
 
 const fn family(project: &'static str, dialect: Dialect, layout: Layout) -> Family {
-    Family { project, home: Some(project), config: None, dialect, layout }
+    Family {
+        project,
+        home: Some(project),
+        config: None,
+        dialect,
+        layout,
+        named_by_path: false,
+        draft_prefix: None,
+    }
 }
 
 /// Every family, in order of precedence within one directory.
@@ -48,14 +60,16 @@ pub static FAMILIES: &[Family] = &[
     family(".claude/agents", Dialect::Claude, Layout::Tree(MD)),
     Family {
         config: Some("opencode/agent"),
+        named_by_path: true,
         ..family(".opencode/agent", Dialect::OpenCode, Layout::Tree(MD))
     },
     Family {
         config: Some("opencode/agents"),
+        named_by_path: true,
         ..family(".opencode/agents", Dialect::OpenCode, Layout::Tree(MD))
     },
     Family { config: Some("crush/agents"), ..family(".crush/agents", Dialect::Crush, Layout::Flat(MD)) },
-    family(".gemini/agents", Dialect::Gemini, Layout::Flat(MD)),
+    Family { draft_prefix: Some('_'), ..family(".gemini/agents", Dialect::Gemini, Layout::Flat(MD)) },
     family(".qwen/agents", Dialect::Qwen, Layout::Tree(MD)),
     family(".cursor/agents", Dialect::Cursor, Layout::Flat(MD)),
     Family { home: None, ..family(".github/agents", Dialect::Copilot, Layout::Flat(MD)) },
@@ -131,13 +145,13 @@ impl Family {
 /// The clues of a file that was found `below` the directory of a family.
 pub fn in_family(family: &Family, file: &str, below: &[&str], folder: Option<String>) -> Clues {
     let mut stem = stem(file);
-    if family.dialect == Dialect::OpenCode && !below.is_empty() {
+    if family.named_by_path && !below.is_empty() {
         stem = format!("{}/{stem}", below.join("/"));
     }
-    let template = family.dialect == Dialect::Gemini && file.starts_with('_');
+    let draft = family.draft_prefix.is_some_and(|prefix| file.starts_with(prefix));
     // Jarvis keeps its frontline agent beside the others; it is nobody's subagent.
-    let frontline = family.dialect == Dialect::Jarvis && folder.as_deref() == Some("main");
-    let place = if is_never(file) || template || frontline { PlaceKind::Never } else { PlaceKind::Family };
+    let frontline = family.layout == Layout::Folders && folder.as_deref() == Some("main");
+    let place = if is_never(file) || draft || frontline { PlaceKind::Never } else { PlaceKind::Family };
     Clues { dialect: Some(family.dialect), place, stem, folder }
 }
 

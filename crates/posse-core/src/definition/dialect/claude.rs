@@ -6,6 +6,7 @@ use crate::definition::field::Field;
 pub(super) const TABLE: Table = Table {
     identity: Identity::Key,
     description_required: true,
+    colon_in_name: false,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -6,6 +6,7 @@ use crate::definition::field::{Field, Unit};
 pub(super) const TABLE: Table = Table {
     identity: Identity::Key,
     description_required: true,
+    colon_in_name: true,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

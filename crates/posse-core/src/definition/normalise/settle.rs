@@ -1,7 +1,7 @@
 //! Name, description and prompt, judged once every key is known.
 
 use super::Normaliser;
-use crate::definition::dialect::{Dialect, Identity};
+use crate::definition::dialect::Identity;
 use crate::definition::slug;
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
@@ -63,7 +63,7 @@ impl Normaliser<'_> {
             "has a line break or control character"
         } else if name.starts_with('-') {
             "starts with a dash"
-        } else if name.contains(':') && self.definition.dialect == Dialect::Claude {
+        } else if name.contains(':') && !self.definition.dialect.table().colon_in_name {
             "contains a colon"
         } else if !own_slug.contains(|c: char| c.is_ascii_alphanumeric()) {
             "has no letter or digit of a-z, 0-9"

@@ -3,6 +3,12 @@
 use super::check;
 use expect_test::expect;
 
+use crate::definition::dialect::Dialect;
+use crate::definition::family::clues;
+use crate::definition::field::Field;
+use crate::definition::read::{File, read};
+use crate::diagnostic::Code;
+
 #[test]
 fn claude() {
     check(
@@ -622,4 +628,80 @@ Do it.
             1:1 error[missing-name] the agent has no name; add `name: a`
         "#]],
     );
+}
+
+/// A value that a key of this field takes.
+fn sample(field: Field) -> &'static str {
+    match field {
+        Field::Tools | Field::DisallowedTools => "Read",
+        Field::PermissionMode | Field::ApprovalMode => "plan",
+        Field::SandboxMode => "read-only",
+        Field::Permissions => "{allow: [Read]}",
+        Field::OrderedPermissions => "{bash: ask}",
+        Field::Hooks => "{Stop: [{type: command, command: x}]}",
+        Field::McpServers => "{x: {command: y}}",
+        Field::Visibility => "internal",
+        Field::Memory => "project",
+        Field::Timeout(_) => "5",
+        Field::MaxTurns => "5",
+        Field::Budget => "{usd: 1}",
+        Field::Output => "{schema: {}}",
+        Field::OutputSchema => "{type: object}",
+        Field::Effort => "high",
+        Field::Isolation | Field::Sandbox => "sandbox",
+        Field::Workspace => "worktree",
+        Field::Network => "none",
+        Field::Kind => "local",
+        Field::ReadOnly
+        | Field::OnlyPerson
+        | Field::Infer
+        | Field::Hidden
+        | Field::Enabled
+        | Field::Disabled
+        | Field::Session
+        | Field::Findings
+        | Field::Background
+        | Field::Environment => "true",
+        Field::Name
+        | Field::DisplayName
+        | Field::Description
+        | Field::Prompt
+        | Field::Model
+        | Field::ModelRole
+        | Field::Skills
+        | Field::Color
+        | Field::Callers
+        | Field::Delegates
+        | Field::Engine
+        | Field::Env
+        | Field::ContextFiles
+        | Field::InitialPrompt
+        | Field::PromptFile
+        | Field::UnusedText
+        | Field::Unused => "x",
+    }
+}
+
+#[test]
+fn every_key_of_every_dialect_takes_a_value() {
+    for dialect in Dialect::ALL {
+        for (key, field) in dialect.table().keys {
+            let extra = match field {
+                Field::Name | Field::Description => String::new(),
+                field => format!("{key}: {}\n", sample(*field)),
+            };
+            let text = format!("---\nname: a\ndescription: d\n{extra}---\nDo it.\n");
+            let mut clues = clues(".posse/agents/a.md");
+            clues.dialect = Some(*dialect);
+            clues.folder = Some("a".into());
+            let reading = read(File { path: "a.md".into(), bytes: text.into_bytes(), clues }).remove(0);
+            assert!(reading.definition().is_some(), "{dialect:?} {key}: {:?}", reading.diagnostics);
+            let wrong = |code: Code| matches!(code, Code::BadValue | Code::BadCapability | Code::UnknownKey);
+            assert!(
+                !reading.diagnostics.iter().any(|one| wrong(one.code)),
+                "{dialect:?} {key}: {:?}",
+                reading.diagnostics
+            );
+        }
+    }
 }
