@@ -105,7 +105,7 @@ impl Config {
     fn add_project(&mut self, places: &Places, trust: &Trust) {
         let candidates =
             places.project_directories().into_iter().map(|directory| directory.join(".posse/config.toml"));
-        let Some(path) = candidates.into_iter().find(|path| path.try_exists().unwrap_or(true)) else {
+        let Some(path) = candidates.into_iter().find(|path| std::fs::symlink_metadata(path).is_ok()) else {
             return;
         };
         let bytes = match read_regular(&path) {
@@ -237,11 +237,16 @@ impl ConfigFile<'_> {
 
     /// A key that means nothing; where it could have forbidden something, that is an error.
     fn unknown(&mut self, key: &str, entry: &Entry) {
-        let names: Vec<String> = KEYS.iter().map(|known| known.name_like(key)).collect();
+        let tables =
+            KEYS.iter().filter_map(|known| known.name.split_once('.')).map(|(table, _)| table.to_owned());
+        let names: Vec<String> = KEYS.iter().map(|known| known.name_like(key)).chain(tables).collect();
         let meant = closest(key, names.iter().map(String::as_str));
         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-        let operators =
-            |name: &str| KEYS.iter().any(|known| known.matches(name) && known.in_project == InProject::Never);
+        let operators = |name: &str| {
+            KEYS.iter().any(|known| {
+                (known.matches(name) || known.is_below(name)) && known.in_project == InProject::Never
+            })
+        };
         let restricts = self.layer == Layer::Managed || meant.is_some_and(operators);
         self.say(Code::ConfigUnknown, format!("unknown key `{key}`"), help, entry.key_span);
         if let Some(said) = self.config.problems.last_mut().filter(|_| restricts) {

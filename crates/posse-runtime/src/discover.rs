@@ -66,6 +66,8 @@ pub struct Checked {
     pub registry: Registry,
     /// How many files were looked into.
     pub files: usize,
+    /// The files that were named one by one, as their paths are shown.
+    pub named: HashSet<String>,
 }
 
 /// Reads files and whole directories, wherever they are.
@@ -73,16 +75,14 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
     let mut walker = Walker::skipping(&[".git", "node_modules", "target"]);
     let mut files: Vec<String> = Vec::new();
     // A file that a person names is likely an agent, wherever it is.
-    let named: HashSet<String> =
-        paths.iter().filter(|path| !path.is_dir()).map(|path| path.display().to_string()).collect();
+    let named: HashSet<String> = paths.iter().filter(|path| !path.is_dir()).map(|path| shown(path)).collect();
     for path in paths {
         let candidates = if path.is_dir() {
             walker.files(path, Depth::Tree, &may_hold_agents)
         } else {
             walker.new_ones(vec![path.clone()])
         };
-        let shown = candidates.iter().map(|file| file.display().to_string());
-        files.extend(shown.map(|file| file.strip_prefix("./").unwrap_or(&file).to_owned()));
+        files.extend(candidates.iter().map(|file| shown(file)));
     }
     let read = in_parallel(&files, |file| {
         let mut clues = clues(file);
@@ -111,7 +111,13 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
     }
     let mut registry = Registry::collect(found, Duplicates::Shadow);
     registry.problems.extend(walker.problems);
-    Checked { registry, files: files.len() }
+    Checked { registry, files: files.len(), named }
+}
+
+/// A path as it was given, without a leading `./`.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
 /// The most threads that read files at once.

@@ -62,6 +62,8 @@ pub struct Table {
     pub description_required: bool,
     /// False when the tool refuses a name with a colon in it.
     pub colon_in_name: bool,
+    /// True when a tool of an MCP server is written `server_tool`.
+    pub underscore_joins_server: bool,
     /// Its keys, as its documentation spells them.
     pub keys: &'static [(&'static str, Field)],
     /// Keys that only this dialect uses.

@@ -115,7 +115,7 @@ impl Field {
             Field::Disabled => Field::Enabled,
             Field::OnlyPerson | Field::Infer => Field::Callers,
             Field::Hidden => Field::Visibility,
-            Field::Sandbox => Field::Isolation,
+            Field::Sandbox | Field::Workspace => Field::Isolation,
             Field::Timeout(_) => Field::Timeout(Unit::Seconds),
             Field::OutputSchema => Field::Output,
             other => other,

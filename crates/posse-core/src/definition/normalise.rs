@@ -20,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{
     approval_mode, env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation,
-    take_workspace, visibility,
+    visibility,
 };
 
 /// The most diagnostics of one definition; further ones are counted.
@@ -363,8 +363,7 @@ impl<'a> Normaliser<'a> {
             Field::Memory => set(&mut definition.memory, one_of(node, &["user", "project", "local"])),
             Field::Findings => set(&mut definition.findings, flag(node)),
             Field::Engine => set(&mut definition.engine, text(node).filter(|engine| !engine.is_empty())),
-            Field::Workspace => one_of(node, &["shared", "worktree"])
-                .is_some_and(|workspace| take_workspace(definition, &workspace)),
+            Field::Workspace => set(&mut definition.workspace, one_of(node, &["shared", "worktree"])),
             Field::Env => set(&mut definition.env, env(node)),
             Field::ContextFiles => match flag(node) {
                 Some(value) => set(&mut definition.context_files, Some(value.into())),

@@ -206,7 +206,7 @@ fn read_markdown(file: File) -> Reading {
 fn judge_bytes(source: &Source, body: usize, normaliser: &mut Normaliser<'_>) {
     let Some(bad) = source.first_bad_byte() else { return };
     if bad < source.file_offset(body) {
-        let diagnostic = Diagnostic::new(Code::NotText, "the frontmatter is not valid UTF-8");
+        let diagnostic = Diagnostic::new(Code::NotText, "the keys are not valid UTF-8");
         normaliser.refuse_with(diagnostic.with_help("save the file as UTF-8"), normaliser.head);
     } else {
         let replaced = source.text()[body..].find(char::REPLACEMENT_CHARACTER).map_or(body, |at| body + at);
@@ -430,6 +430,11 @@ fn pair(file: File, companion: Result<Vec<u8>, Diagnostic>) -> Reading {
         match companion.and_then(Source::decode) {
             Ok(prompt) => {
                 normaliser.diagnostics.extend(prompt.notes().iter().cloned());
+                if prompt.first_bad_byte().is_some() {
+                    let message = "the prompt file is not valid UTF-8";
+                    normaliser
+                        .say(Diagnostic::new(Code::BadBytes, message).with_help("save it as UTF-8"), span);
+                }
                 normaliser.definition.prompt = prompt_text(prompt.text());
             }
             // It is said where the keys name the file: the place belongs to this file, not to that one.

@@ -91,6 +91,9 @@ pub fn resolve(name: &str, dialect: Dialect, purpose: Purpose) -> Resolved {
     let found = canonical.or_else(|| union.get(name)).or_else(|| union.get(lower.as_str()));
     match found {
         Some(entry) => from_table(name, *entry),
+        None if dialect.table().underscore_joins_server && is_server_tool(name, dialect) => {
+            Resolved::Other(ToolClass::Mcp, name.to_owned())
+        }
         None => match server_slash_tool(name) {
             Some(mcp) => Resolved::Other(ToolClass::Mcp, mcp),
             None => Resolved::Other(ToolClass::Unknown, name.to_owned()),
@@ -120,6 +123,13 @@ fn mcp_name(name: &str) -> Option<String> {
     let legal = !rest.is_empty()
         && rest.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/'));
     legal.then(|| name.to_owned())
+}
+
+/// OpenCode's `server_tool` and `server_*`, unless it looks like a mistake in the name of another tool.
+fn is_server_tool(name: &str, dialect: Dialect) -> bool {
+    let legal = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | '.'));
+    let joined = name.split_once('_').is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty());
+    legal && joined && suggest(name, dialect).is_none()
 }
 
 /// Copilot's `server/tool` and `server/*`, under the canonical name.
@@ -237,6 +247,8 @@ mod tests {
         check(Dialect::Claude, "mcp__github__list_issues", "Mcp mcp__github__list_issues");
         check(Dialect::Claude, "mcp__*__search", "Mcp mcp__*__search");
         check(Dialect::Copilot, "github/*", "Mcp mcp__github__*");
+        check(Dialect::OpenCode, "github_*", "Mcp github_*");
+        check(Dialect::OpenCode, "web_fetchh", "Unknown web_fetchh");
         check(Dialect::Copilot, "github/list_issues", "Mcp mcp__github__list_issues");
     }
 

@@ -2,6 +2,7 @@
 
 mod fix;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use posse_core::definition::Scope;
@@ -48,7 +49,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
     if app.printer.json {
         app.printer.json(&to_json(&checked.registry, &diagnostics, &counts))?;
     } else {
-        print(app, &checked.registry, &diagnostics, options)?;
+        print(app, &checked, &diagnostics)?;
         summarise(app, &counts, options)?;
     }
     let failed = counts.errors > 0 || (options.strict && counts.warnings > 0);
@@ -122,7 +123,7 @@ fn read(app: &App, options: &Options) -> Result<Checked, CommandError> {
         paths.sort();
         paths.dedup();
         let files = paths.len();
-        return Ok(Checked { registry, files });
+        return Ok(Checked { registry, files, named: HashSet::new() });
     }
     let mut paths = Vec::new();
     for path in &options.paths {
@@ -164,17 +165,11 @@ fn to_json(registry: &Registry, diagnostics: &[Diagnostic], counts: &Counts) -> 
     })
 }
 
-fn print(
-    app: &App,
-    registry: &Registry,
-    diagnostics: &[Diagnostic],
-    options: &Options,
-) -> Result<(), CommandError> {
+fn print(app: &App, checked: &Checked, diagnostics: &[Diagnostic]) -> Result<(), CommandError> {
     app.printer.diagnostics(diagnostics)?;
-    for (path, reason) in &registry.not_agents {
+    for (path, reason) in &checked.registry.not_agents {
         // A file that was named is answered; of a directory's only the number is said.
-        let named = options.paths.iter().any(|named| named.display().to_string() == *path);
-        let say = if named { Printer::hint } else { Printer::detail };
+        let say = if checked.named.contains(path) { Printer::hint } else { Printer::detail };
         say(&app.printer, &format!("{}: not an agent: {reason}", app.printer.shown(path)))?;
     }
     Ok(())

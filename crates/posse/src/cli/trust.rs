@@ -54,9 +54,12 @@ pub fn run(app: &App, global: &Global, options: &Options) -> Result<u8, CommandE
         };
         return finish(app, &[], text);
     }
-    let broken =
-        app.config.untrusted.iter().flat_map(|config| &config.problems).filter(|problem| problem.is_error());
-    let broken: Vec<Diagnostic> = broken.cloned().collect();
+    let of_project =
+        app.config.problems.iter().chain(app.config.untrusted.iter().flat_map(|config| &config.problems));
+    let is_of_project = |problem: &&Diagnostic| {
+        problem.is_error() && problem.path.as_deref().is_some_and(|path| path.ends_with(".posse/config.toml"))
+    };
+    let broken: Vec<Diagnostic> = of_project.filter(is_of_project).cloned().collect();
     if !broken.is_empty() {
         let error = CommandError::new(
             Kind::Definition,

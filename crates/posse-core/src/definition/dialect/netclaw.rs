@@ -7,6 +7,7 @@ pub(super) const TABLE: Table = Table {
     identity: Identity::Key,
     description_required: true,
     colon_in_name: true,
+    underscore_joins_server: false,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -50,7 +50,8 @@ impl Normaliser<'_> {
             Field::Enabled => definition.enabled.into(),
             Field::Callers => definition.callers.clone().into(),
             Field::Visibility => definition.visibility.map(Visibility::as_str).into(),
-            Field::Isolation => definition.isolation.clone().into(),
+            // `isolation: worktree` names a workspace; the other levels say nothing about it.
+            Field::Isolation => definition.workspace.clone().into(),
             Field::Timeout(_) => definition.timeout_ms.into(),
             Field::Output => definition.output_schema.clone().into(),
             _ => Value::Null,

@@ -18,7 +18,8 @@ impl Normaliser<'_> {
                 ScalarKind::Text if !scalar.text.trim().is_empty() => {
                     let written = split_names(&scalar.text);
                     if !written.iter().all(|(_, name)| is_closed(name)) {
-                        return false;
+                        self.refuse_open(entry);
+                        return true;
                     }
                     if written.len() > TOOLS_MAX {
                         self.refuse_many(entry);
@@ -48,7 +49,13 @@ impl Normaliser<'_> {
                     self.refuse_many(entry);
                     return true;
                 }
-                let Some(names) = whole_names(elements) else { return false };
+                if elements.iter().any(|element| text(element).is_none()) {
+                    return false;
+                }
+                let Some(names) = whole_names(elements) else {
+                    self.refuse_open(entry);
+                    return true;
+                };
                 for (name, span) in names {
                     self.add_tool(&name, span, field, &mut list);
                 }
@@ -61,6 +68,11 @@ impl Normaliser<'_> {
         }
         self.set_tools(field, list);
         true
+    }
+
+    fn refuse_open(&mut self, entry: &Entry) {
+        let message = format!("`{}` has a pattern that is opened with `(` and never closed", entry.key);
+        self.refuse(Code::BadCapability, message, entry.value.span);
     }
 
     fn refuse_many(&mut self, entry: &Entry) {
@@ -95,9 +107,10 @@ impl Normaliser<'_> {
                 _ => return false,
             };
             if !is_closed(&entry.key) {
-                return false;
+                self.refuse_open(entry);
+                return true;
             }
-            if matches!(entry.key.as_str(), "write" | "edit" | "patch" | "multiedit") {
+            if matches!(entry.key.to_lowercase().as_str(), "write" | "edit" | "patch" | "multiedit") {
                 edits = Some(allowed);
             }
             if word.as_deref() == Some("ask") {

@@ -16,7 +16,7 @@ pub(super) fn set<T>(slot: &mut Option<T>, value: Option<T>) -> bool {
 
 pub(super) fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
     match word(node).as_deref() {
-        Some("worktree") => take_workspace(definition, "worktree"),
+        Some("worktree") => set(&mut definition.workspace, Some("worktree".to_owned())),
         Some(level @ ("none" | "landlock" | "sandbox" | "container")) => {
             set(&mut definition.isolation, Some(level.to_owned()))
         }
@@ -24,12 +24,6 @@ pub(super) fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
         Some("false") => set(&mut definition.isolation, Some("none".to_owned())),
         _ => false,
     }
-}
-
-/// Sets the workspace; two keys that name different ones are not understood.
-pub(super) fn take_workspace(definition: &mut Definition, workspace: &str) -> bool {
-    let before = definition.workspace.replace(workspace.to_owned());
-    before.is_none_or(|before| before == workspace)
 }
 
 pub(super) fn mode(word: &str) -> Option<PermissionMode> {

@@ -111,9 +111,9 @@ fn a_bad_byte_in_the_keys_is_refused() {
         ".claude/agents/a.md",
         b"---\nname: a\ndescription: \xff\n---\nDo it.",
         &expect![[r#"
-        rejected a (claude)
-        1:1 error[not-text] the frontmatter is not valid UTF-8; save the file as UTF-8
-    "#]],
+            rejected a (claude)
+            1:1 error[not-text] the keys are not valid UTF-8; save the file as UTF-8
+        "#]],
     );
 }
 

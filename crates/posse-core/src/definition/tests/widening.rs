@@ -652,7 +652,7 @@ fn two_workspaces_are_refused() {
 workspace: shared"#,
         &expect![[r#"
             rejected a (claude)
-            5:12 error[bad-capability] `workspace` takes shared or worktree, not `shared`; correct it; guessing could give the agent more than its author wrote
+            5:1 error[conflicting-key] `workspace` contradicts another key that sets the same; correct it; guessing could give the agent more than its author wrote
         "#]],
     );
 }
