@@ -218,7 +218,12 @@ impl Registry {
                 continue;
             }
             let all: Vec<usize> = std::iter::once(index).chain(rivals).collect();
-            let places: Vec<String> = all.iter().map(|one| place(&self.entries[*one].found)).collect();
+            const SHOWN_MAX: usize = 5;
+            let mut places: Vec<String> =
+                all.iter().take(SHOWN_MAX).map(|one| place(&self.entries[*one].found)).collect();
+            if all.len() > SHOWN_MAX {
+                places.push(format!("and {} more", all.len() - SHOWN_MAX));
+            }
             let name = self.entries[index].slug.clone().unwrap_or_default();
             let message = format!("`{name}` is defined in {} places: {}", all.len(), places.join(", "));
             for one in all {

@@ -72,7 +72,7 @@ fn may_hide(bytes: &[u8]) -> bool {
         rest = &rest[at..];
         let suspicious = matches!(
             rest,
-            [0xe2, 0x80, 0x8b..=0x8f | 0xaa..=0xae, ..]
+            [0xe2, 0x80, 0x8b..=0x8f | 0xa8..=0xae, ..]
                 | [0xe2, 0x81, 0xa0..=0xaf, ..]
                 | [0xc2, 0x80..=0x9f | 0xad, ..]
                 | [0xd8, 0x9c, ..]
@@ -93,7 +93,7 @@ fn may_hide(bytes: &[u8]) -> bool {
 fn is_hidden(character: char) -> bool {
     let acts = character.is_control() && !matches!(character, '\n' | '\t');
     acts || matches!(character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
             | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }

@@ -53,10 +53,10 @@ pub struct Config {
     agents_dirs: Vec<(PathBuf, Scope)>,
     /// What is wrong with the files.
     pub problems: Vec<Diagnostic>,
-    /// The project's file, for `trust`.
-    pub project_item: Option<Item>,
-    /// What the project's file would set and what is wrong with it, while it is not trusted.
-    pub untrusted: Option<Box<Config>>,
+    /// The project's files, the nearest first, for `trust`.
+    pub project_items: Vec<Item>,
+    /// What each file that is not trusted would set, and what is wrong with it.
+    pub untrusted: Vec<(Item, Config)>,
 }
 
 impl Config {
@@ -101,32 +101,41 @@ impl Config {
         &self.agents_dirs
     }
 
-    /// A project's file counts only as it was trusted, and what it names is not touched before.
+    /// The nearest trusted file of a project counts; what is not trusted switches nothing off and is not used.
     fn add_project(&mut self, places: &Places, trust: &Trust) {
-        let candidates =
-            places.project_directories().into_iter().map(|directory| directory.join(".posse/config.toml"));
-        let Some(path) = candidates.into_iter().find(|path| std::fs::symlink_metadata(path).is_ok()) else {
-            return;
-        };
-        let bytes = match read_regular(&path) {
-            Ok(bytes) => bytes,
-            Err(problem) => return self.problems.push(problem),
-        };
-        let item = Item::new(&path, None, &bytes);
-        let trusted = trust.holds(&item);
-        self.project_item = Some(item);
-        if trusted {
-            self.add(&path, bytes, Layer::Project);
-        } else {
-            let message = "the project's configuration is not trusted and was not used";
-            let diagnostic = Diagnostic::new(Code::ConfigUntrusted, message)
-                .with_help("look at it, then run `posse trust`");
-            self.problems.push(diagnostic.at_path(path.display().to_string()));
-            let mut preview = Config { settings: self.settings.clone(), ..Config::default() };
-            preview.add(&path, bytes, Layer::Project);
-            preview.settings.retain(|_, setting| setting.layer == Layer::Project);
-            self.untrusted = Some(Box::new(preview));
+        let mut used = false;
+        for directory in places.project_directories() {
+            let path = directory.join(".posse/config.toml");
+            if std::fs::symlink_metadata(&path).is_err() {
+                continue;
+            }
+            let bytes = match read_regular(&path) {
+                Ok(bytes) => bytes,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    continue;
+                }
+            };
+            let item = Item::new(&path, None, &bytes);
+            self.project_items.push(item.clone());
+            if !trust.holds(&item) {
+                self.add_untrusted(&path, bytes, item);
+            } else if !used {
+                used = true;
+                self.add(&path, bytes, Layer::Project);
+            }
         }
+    }
+
+    fn add_untrusted(&mut self, path: &Path, bytes: Vec<u8>, item: Item) {
+        let message = "the project's configuration is not trusted and was not used";
+        let diagnostic =
+            Diagnostic::new(Code::ConfigUntrusted, message).with_help("look at it, then run `posse trust`");
+        self.problems.push(diagnostic.at_path(path.display().to_string()));
+        let mut preview = Config { settings: self.settings.clone(), ..Config::default() };
+        preview.add(path, bytes, Layer::Project);
+        preview.settings.retain(|_, setting| setting.path == path.display().to_string());
+        self.untrusted.push((item, preview));
     }
 
     fn add_file(&mut self, path: &Path, layer: Layer) {

@@ -246,7 +246,7 @@ struct Place<'a> {
 }
 
 impl Reader<'_> {
-    /// In order of precedence: a file that two places share counts for the first.
+    /// In order of precedence: a file that two places of one scope share counts for the first.
     fn read_all(&mut self) {
         let places = self.discovery.places;
         let managed = places.managed.join("agents");
@@ -258,6 +258,7 @@ impl Reader<'_> {
         });
         self.read_extra_directories(Scope::Managed);
         self.read_cli();
+        self.walker.enter_scope();
         for (distance, directory) in places.project_directories().into_iter().enumerate() {
             for (index, family) in FAMILIES.iter().enumerate() {
                 let rank = Rank { distance, family: index };
@@ -270,6 +271,7 @@ impl Reader<'_> {
             }
         }
         self.read_extra_directories(Scope::Project);
+        self.walker.enter_scope();
         for (index, family) in FAMILIES.iter().enumerate() {
             for path in user_directories(places, family) {
                 self.read_place(&Place {
@@ -281,6 +283,7 @@ impl Reader<'_> {
             }
         }
         self.read_extra_directories(Scope::User);
+        self.walker.enter_scope();
         self.read_plugins();
         self.read_builtins();
     }
@@ -386,7 +389,8 @@ impl Reader<'_> {
         let Some(claude) = self.discovery.places.home.as_ref().map(|home| home.join(".claude")) else {
             return;
         };
-        let directories = match plugin_directories(&claude) {
+        let project = self.discovery.places.project_directories();
+        let directories = match plugin_directories(&claude, &project) {
             Ok(directories) => directories,
             Err(problem) => return self.walker.problems.push(problem),
         };
@@ -450,8 +454,9 @@ fn clues_in(file: &Path, place: &Place<'_>) -> Clues {
 }
 
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    extension.is_some_and(|extension| extensions.contains(&extension.as_str()))
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    // Markdown is Markdown in any case; the other readers go by the exact ending.
+    extensions.contains(&extension) || (extension.eq_ignore_ascii_case("md") && extensions.contains(&"md"))
 }
 
 fn user_directories(places: &Places, family: &Family) -> Vec<PathBuf> {
@@ -468,7 +473,7 @@ fn user_directories(places: &Places, family: &Family) -> Vec<PathBuf> {
 /// The directories of the plugins that Claude Code has installed, as its own record lists them.
 ///
 /// Without readable settings nobody can say which plugins are switched off, so none is read.
-fn plugin_directories(claude: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+fn plugin_directories(claude: &Path, project: &[&Path]) -> Result<Vec<PathBuf>, Diagnostic> {
     let installed = read_json(&claude.join("plugins/installed_plugins.json"))?;
     let Some(plugins) = installed["plugins"].as_object() else { return Ok(Vec::new()) };
     let settings = read_json(&claude.join("settings.json"))?;
@@ -478,8 +483,12 @@ fn plugin_directories(claude: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
             continue;
         }
         let records = record.as_array().cloned().unwrap_or_else(|| vec![record.clone()]);
-        directories
-            .extend(records.iter().filter_map(|record| record["installPath"].as_str()).map(PathBuf::from));
+        // A plugin that was installed for one project is nobody else's.
+        let is_here = |record: &&serde_json::Value| {
+            record["projectPath"].as_str().is_none_or(|path| project.contains(&Path::new(path)))
+        };
+        let here = records.iter().filter(is_here);
+        directories.extend(here.filter_map(|record| record["installPath"].as_str()).map(PathBuf::from));
     }
     Ok(directories)
 }

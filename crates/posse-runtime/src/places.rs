@@ -44,7 +44,9 @@ impl Places {
 
     /// The directories of the project, the nearest first: from the working directory up to the repository's root.
     pub fn project_directories(&self) -> Vec<&Path> {
-        let is_home = |path: &&Path| self.home.as_deref() == Some(*path);
+        let real_home = self.home.as_ref().and_then(|home| home.canonicalize().ok());
+        let is_home =
+            |path: &&Path| self.home.as_deref() == Some(*path) || real_home.as_deref() == Some(*path);
         let above: Vec<&Path> = self.cwd.ancestors().take_while(|path| !is_home(path)).collect();
         match above.iter().position(|path| path.join(".git").exists()) {
             Some(root) => above[..=root].to_vec(),

@@ -72,6 +72,11 @@ impl Walker {
         found.into_iter().filter(|(_, real)| self.seen_files.insert(*real)).map(|(path, _)| path).collect()
     }
 
+    /// Begins another scope: a file counts once in each, so that no place can claim what is another scope's.
+    pub(crate) fn enter_scope(&mut self) {
+        self.seen_files.clear();
+    }
+
     /// The folders of a directory, in path order. A missing directory has none.
     pub(crate) fn folders(&mut self, directory: &Path) -> Vec<PathBuf> {
         let entries = match fs::read_dir(directory) {

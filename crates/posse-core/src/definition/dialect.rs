@@ -174,6 +174,13 @@ pub fn key_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
     Dialect::Posse.table().keys.iter().chain(own).map(|(name, _)| *name)
 }
 
+/// The keys of every dialect, capabilities first, for suggestions.
+pub fn key_names_of_all() -> impl Iterator<Item = &'static str> {
+    let keys = || Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys);
+    let capabilities = keys().filter(|(_, field)| field.is_capability());
+    capabilities.chain(keys().filter(|(_, field)| !field.is_capability())).map(|(name, _)| *name)
+}
+
 /// `maxTurns`, `max_turns` and `Max-Turns` are one key.
 pub fn squashed(key: &str) -> Cow<'_, str> {
     if key.bytes().all(|byte| byte.is_ascii_lowercase()) {

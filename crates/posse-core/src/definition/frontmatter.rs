@@ -90,8 +90,10 @@ fn missing_closer(source: &Source, opener: Span, start: usize) -> Top {
         let diagnostic = Diagnostic::new(Code::MangledFrontmatter, message).with_help(help);
         return Top::Refused(placed(source, diagnostic, opener));
     }
-    let mut rest = text[end..].lines().take_while(|line| !line.trim().is_empty());
-    if rest.any(looks_like_capability) {
+    const LOOK_AHEAD: usize = 15;
+    let mut next = text[end..].lines().take_while(|line| !line.trim().is_empty());
+    let is_key = |line: &str| key_of(line).is_some_and(|_| looks_like_capability(line));
+    if next.any(looks_like_capability) || text[end..].lines().take(LOOK_AHEAD).any(is_key) {
         let message = "the frontmatter is not closed, and a key that says what the agent may do follows";
         let help = "put a line of three dashes below the last key";
         let diagnostic = Diagnostic::new(Code::MangledFrontmatter, message).with_help(help);

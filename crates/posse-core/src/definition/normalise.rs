@@ -7,20 +7,20 @@ mod settle;
 mod tools;
 mod words;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::dialect::{Dialect, key_names};
+use super::dialect::{Dialect, key_names, key_names_of_all, squashed};
 use super::field::Field;
-use super::node::{Entry, Node, NodeValue, ScalarKind};
+use super::node::{Entry, Node, NodeValue};
 use super::source::Source;
-use super::tool::{Purpose, Resolved, ToolClass, resolve};
+use super::tool::{Resolved, ToolClass};
 use super::value::{amount, count, duration_ms, flag, names, text, word};
 use super::{Budget, Definition, Model, PermissionMode, Permissions, Visibility, permission, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{
-    approval_mode, env, expectation, mode, network, object, one_of, sandbox_mode, set, take_isolation,
-    visibility,
+    approval_mode, belongs_inside, env, expectation, mode, network, object, one_of, sandbox_mode, set,
+    take_isolation, tools_of_rule, visibility,
 };
 
 /// The most diagnostics of one definition; further ones are counted.
@@ -35,8 +35,8 @@ pub(super) struct Normaliser<'a> {
     pub refused: bool,
     /// The prompt file that the keys name, for dialects that keep it apart.
     pub prompt_file: Option<(String, Span)>,
-    /// The slots that the keys set.
-    present: HashSet<Field>,
+    /// The keys that mean nothing, in the author's order.
+    unknown: Vec<String>,
     /// How many diagnostics were left out.
     pub unsaid: usize,
     said_error: bool,
@@ -56,7 +56,7 @@ impl<'a> Normaliser<'a> {
             diagnostics: Vec::new(),
             refused: false,
             prompt_file: None,
-            present: HashSet::new(),
+            unknown: Vec::new(),
             unsaid: 0,
             said_error: false,
             prompt_help: "write the system prompt below the frontmatter",
@@ -69,7 +69,6 @@ impl<'a> Normaliser<'a> {
     pub(super) fn take(&mut self, entries: &[Entry]) {
         let dialect = self.definition.dialect;
         let fields: Vec<Option<Field>> = entries.iter().map(|entry| dialect.field(&entry.key)).collect();
-        self.present = fields.iter().flatten().map(|field| field.slot()).collect();
         let rank = |index: usize| (dialect.own_field(&entries[index].key).is_some(), index);
         let mut winners: HashMap<Field, usize> = HashMap::new();
         for (index, field) in fields.iter().enumerate() {
@@ -79,9 +78,15 @@ impl<'a> Normaliser<'a> {
             }
         }
         let mut set_by: HashMap<Field, Field> = HashMap::new();
+        self.unknown = entries
+            .iter()
+            .zip(&fields)
+            .filter(|(_, field)| field.is_none())
+            .map(|(entry, _)| entry.key.clone())
+            .collect();
         for (index, entry) in entries.iter().enumerate() {
             match fields[index] {
-                None => self.keep_unknown(entry),
+                None => {}
                 Some(Field::Unused | Field::UnusedText) => self.keep_unused(entry),
                 Some(field) if winners[&field] != index => {
                     self.report_repeated(field, entry, &entries[winners[&field]]);
@@ -96,6 +101,10 @@ impl<'a> Normaliser<'a> {
                 }
             }
         }
+        // Last: whether a mistyped key matters depends on what the others set.
+        for (entry, _) in entries.iter().zip(&fields).filter(|(_, field)| field.is_none()) {
+            self.keep_unknown(entry);
+        }
         self.judge_tools();
     }
 
@@ -108,6 +117,14 @@ impl<'a> Normaliser<'a> {
                 | Field::Hooks
                 | Field::McpServers
         );
+        if entry.value.is_null()
+            && harmless
+            && self.unknown.iter().any(|key| belongs_inside(key, self.definition.dialect))
+        {
+            let message =
+                format!("`{}` has no value, and keys that belong inside it stand beside it", entry.key);
+            return self.refuse(Code::UnreadableCapability, message, entry.key_span);
+        }
         if entry.value.is_null() && harmless {
             let message = format!("`{}` has no value", entry.key);
             let help = "remove the key or give it a value; without one nothing is granted by it";
@@ -124,8 +141,10 @@ impl<'a> Normaliser<'a> {
             | Field::Prompt
             | Field::Color
             | Field::InitialPrompt => self.take_text(field, entry),
-            Field::SandboxMode if word(&entry.value).as_deref() == Some("dangerfullaccess") => {
-                self.keep_full_access(entry);
+            Field::SandboxMode
+                if matches!(word(&entry.value).as_deref(), Some("dangerfullaccess" | "workspacewrite")) =>
+            {
+                self.keep_wider_sandbox(entry);
                 true
             }
             Field::Tools | Field::DisallowedTools => self.take_tools(field, entry),
@@ -193,7 +212,7 @@ impl<'a> Normaliser<'a> {
                 return true;
             }
             Field::Prompt => {
-                self.definition.prompt = value;
+                self.definition.prompt = super::read::prompt_text(&value);
                 return true;
             }
             Field::DisplayName => &mut self.definition.display_name,
@@ -218,37 +237,54 @@ impl<'a> Normaliser<'a> {
             }
             ordered.permissions
         };
-        self.judge_rules(&permissions, entry);
-        let rules = self.definition.permissions.get_or_insert_default();
         let Permissions { allow, ask, deny, otherwise } = permissions;
+        let allow = self.canonical_rules(allow, entry);
+        let ask = self.canonical_rules(ask, entry);
+        let deny = self.canonical_rules(deny, entry);
+        let tools = self.canonical_rules(otherwise.keys().cloned().collect(), entry);
+        let rules = self.definition.permissions.get_or_insert_default();
         for (known, more) in [(&mut rules.allow, allow), (&mut rules.ask, ask), (&mut rules.deny, deny)] {
-            let new: Vec<String> = more.into_iter().filter(|rule| !known.contains(rule)).collect();
-            known.extend(new);
+            for rule in more {
+                if !known.contains(&rule) {
+                    known.push(rule);
+                }
+            }
         }
-        rules.otherwise.extend(otherwise);
+        // Rules under canonical names may be more than were written; defaults stay one for one where they can.
+        let same = tools.len() == otherwise.len();
+        let names: Vec<String> = if same { tools } else { otherwise.keys().cloned().collect() };
+        rules.otherwise.extend(names.into_iter().zip(otherwise.into_values()));
         true
     }
 
-    /// A rule about a tool that does not exist decides nothing, which a mistyped `deny` must not.
-    fn judge_rules(&mut self, permissions: &Permissions, entry: &Entry) {
-        let Permissions { allow, ask, deny, otherwise } = permissions;
-        let rules = allow.iter().chain(ask).chain(deny).chain(otherwise.keys());
+    /// A rule under the canonical names of its tools; about a tool that does not exist it would decide nothing,
+    /// which a mistyped `deny` must not.
+    fn canonical_rules(&mut self, rules: Vec<String>, entry: &Entry) -> Vec<String> {
+        let mut out = Vec::new();
         for rule in rules {
-            let name = rule.split('(').next().unwrap_or_default().trim();
-            if name.contains('*') {
-                continue;
-            }
-            if let Resolved::Other(ToolClass::Unknown, name) =
-                resolve(name, self.definition.dialect, Purpose::Withhold)
-            {
+            let (name, pattern) = match rule.split_once('(') {
+                Some((name, rest)) => (name.trim(), format!("({rest}")),
+                None => (rule.trim(), String::new()),
+            };
+            let pattern = if pattern == "()" { "" } else { pattern.as_str() };
+            let tools = tools_of_rule(name, self.definition.dialect);
+            if let [Resolved::Other(ToolClass::Unknown, unknown)] = &tools[..] {
                 self.report_tool(
-                    &name,
+                    unknown,
                     ToolClass::Unknown,
-                    self.place_of(&name, entry.value.span),
+                    self.place_of(unknown, entry.value.span),
                     Field::Permissions,
                 );
             }
+            for tool in &tools {
+                let names: Vec<&str> = match tool {
+                    Resolved::Known(names) => names.to_vec(),
+                    Resolved::Other(_, name) => vec![name],
+                };
+                out.extend(names.into_iter().map(|name| format!("{name}{pattern}")));
+            }
         }
+        out
     }
 
     fn take_grant(&mut self, field: Field, node: &Node) -> bool {
@@ -274,10 +310,10 @@ impl<'a> Normaliser<'a> {
                 }
                 other => other.is_some(),
             },
-            Field::Delegates => match node.scalar().map(|scalar| scalar.kind) {
-                Some(ScalarKind::Bool(true)) => set(&mut definition.delegates, Some(vec!["*".into()])),
-                Some(ScalarKind::Bool(false)) => set(&mut definition.delegates, Some(Vec::new())),
-                _ => set(&mut definition.delegates, names(node)),
+            Field::Delegates => match flag(node) {
+                Some(true) => set(&mut definition.delegates, Some(vec!["*".into()])),
+                Some(false) => set(&mut definition.delegates, Some(Vec::new())),
+                None => set(&mut definition.delegates, names(node)),
             },
             Field::McpServers => set(&mut definition.mcp_servers, server::servers(node)),
             Field::Hooks => set(&mut definition.hooks, server::hooks(node)),
@@ -394,10 +430,10 @@ impl<'a> Normaliser<'a> {
     }
 
     /// Codex itself lets a role only take rights away, so this is no grant.
-    fn keep_full_access(&mut self, entry: &Entry) {
+    fn keep_wider_sandbox(&mut self, entry: &Entry) {
         self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
-        let message = format!("`{}` does not give full access here", entry.key);
-        let help = "write `permissionMode: bypassPermissions` in a definition of your own if that is meant";
+        let message = format!("`{}` gives no rights here", entry.key);
+        let help = "write `permissionMode` in a definition of your own if that is meant";
         self.say(Diagnostic::new(Code::BadValue, message).with_help(help), entry.value.span);
     }
 
@@ -412,6 +448,26 @@ impl<'a> Normaliser<'a> {
         self.say(Diagnostic::new(Code::UnusedKey, message), entry.key_span);
     }
 
+    /// The key that was probably meant; the number of keys that are looked up is bounded.
+    fn meant_by(&self, key: &str) -> Option<&'static str> {
+        const LOOKED_UP_MAX: usize = 1000;
+        let position = self.unknown.iter().position(|unknown| unknown == key).unwrap_or(0);
+        if position >= LOOKED_UP_MAX || key.len() > 40 {
+            return None;
+        }
+        let bare = key.trim_matches(|c: char| !c.is_alphabetic());
+        let decorated = (bare != key)
+            .then(|| key_names_of_all().find(|known| squashed(known) == squashed(bare)))
+            .flatten();
+        if decorated.is_some() {
+            return decorated;
+        }
+        let written = squashed(key);
+        let own = closest(key, key_names(self.definition.dialect));
+        let any = || key_names_of_all().find(|known| closest(&written, [squashed(known).as_ref()]).is_some());
+        own.or_else(any)
+    }
+
     fn keep_unknown(&mut self, entry: &Entry) {
         if entry.key == "<<" {
             return self.refuse(
@@ -423,14 +479,11 @@ impl<'a> Normaliser<'a> {
         self.definition.extra.insert(entry.key.clone(), entry.value.to_json());
         let dialect = self.definition.dialect;
         let mut diagnostic = Diagnostic::new(Code::UnknownKey, format!("unknown key `{}`", entry.key));
-        let searched = self.diagnostics.len() < DIAGNOSTICS_MAX && entry.key.len() <= 40;
-        let meant = if searched { closest(&entry.key, key_names(dialect)) } else { None };
-        if let Some(meant) = meant {
+        if let Some(meant) = self.meant_by(&entry.key) {
             diagnostic = diagnostic.with_help(format!("did you mean `{meant}`?"));
             if let Some(field) = dialect.field(meant).filter(|field| field.is_capability()) {
                 // Without the key that was meant the agent would have more than its author wrote.
-                let absent = !self.present.contains(&field.slot());
-                diagnostic.severity = if absent { Severity::Error } else { Severity::Warning };
+                diagnostic.severity = if self.is_set(field) { Severity::Warning } else { Severity::Error };
             }
         }
         self.say(diagnostic, entry.key_span);

@@ -4,6 +4,9 @@ use super::Permissions;
 use super::node::{Entry, Node, NodeValue};
 use super::value::{rules, text};
 
+/// The most rules of one kind.
+const RULES_MAX: usize = 1000;
+
 /// What OpenCode's map became, and whether that depends on an order that lists do not have.
 pub(super) struct Ordered {
     pub permissions: Permissions,
@@ -33,7 +36,9 @@ pub(super) fn lists(node: &Node) -> Option<Permissions> {
             _ => return None,
         }
     }
-    Some(permissions)
+    let many =
+        [&permissions.allow, &permissions.ask, &permissions.deny].iter().any(|rules| rules.len() > RULES_MAX);
+    (!many).then_some(permissions)
 }
 
 /// OpenCode's `permission`, in which the last match wins: an action, or a map from tools to actions
@@ -60,6 +65,9 @@ pub(super) fn ordered(node: &Node) -> Option<Ordered> {
             }
             NodeValue::List(_) => return None,
         }
+    }
+    if rules.len() > RULES_MAX {
+        return None;
     }
     for (index, rule) in rules.iter().enumerate() {
         let narrower =

@@ -2,6 +2,8 @@
 //!
 //! Reading never fails as a whole: what is wrong becomes diagnostics and a verdict.
 
+use std::collections::HashMap;
+
 use super::dialect::{Dialect, Identity};
 use super::field::Field;
 use super::frontmatter::{self, Top};
@@ -293,7 +295,8 @@ fn reason_against(entries: &[Entry], refused: bool, dialect: Dialect, clues: &Cl
 
 /// A prompt as it is sent: line feeds only, no blank lines around it.
 pub fn prompt_text(text: &str) -> String {
-    let text = text.trim_end();
+    let normal = text.replace("\r\n", "\n").replace('\r', "\n");
+    let text = normal.trim_end();
     let first = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
     text[start..].to_owned()
@@ -361,7 +364,25 @@ fn read_json(file: File) -> Vec<Reading> {
             format!("the file holds more than {AGENTS_MAX} agents"),
         ));
     }
-    entries.iter().map(|entry| read_entry(&source, entry, dialect)).collect()
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for entry in entries {
+        *seen.entry(&entry.key).or_default() += 1;
+    }
+    let read = |entry: &Entry| {
+        let reading = read_entry(&source, entry, dialect);
+        if seen[entry.key.as_str()] == 1 { reading } else { twice(reading, &source, entry) }
+    };
+    entries.iter().map(read).collect()
+}
+
+/// An entry whose name stands twice in one file: readers of JSON differ in which of them counts.
+fn twice(reading: Reading, source: &Source, entry: &Entry) -> Reading {
+    let message = format!("`{}` stands twice in this file", entry.key);
+    let mut diagnostic = Diagnostic::new(Code::ConflictingKey, message).with_help("remove one of the two");
+    diagnostic.place = Some(source.place(entry.key_span));
+    let mut diagnostics = reading.diagnostics;
+    diagnostics.push(diagnostic);
+    Reading { verdict: Verdict::Rejected, diagnostics, ..reading }
 }
 
 /// JSON is keys from end to end, so that a byte which is not text refuses it.

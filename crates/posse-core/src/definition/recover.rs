@@ -5,7 +5,7 @@
 pub(super) mod cut;
 mod literal;
 
-use super::dialect::{known_field, squashed};
+use super::dialect::{Dialect, known_field, squashed};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, Scalar};
 use super::source::Source;
@@ -13,7 +13,8 @@ use super::value::split_names;
 use super::write::quoted;
 use super::yaml::{self, YamlError};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use cut::{RawField, cut, looks_like_capability};
+use crate::text::closest;
+use cut::{RawField, cut, holds_capability, looks_like_capability};
 use literal::literal_text;
 
 /// The keys that could be read, and what had to be done to read them.
@@ -67,8 +68,13 @@ pub fn read_keys(source: &Source, span: Span) -> Keys {
 /// False for what only looks like a key because free text was taken apart.
 fn is_meant(entry: &Entry, block: &str) -> bool {
     let key = entry.key.trim();
+    // One such word may be a key of somebody's; a dialogue has an example around it, or two who speak.
     let dialogue = match squashed(key).as_ref() {
-        "user" | "assistant" | "commentary" | "human" => true,
+        "user" | "assistant" | "commentary" | "human" => {
+            let speaks = |word: &str| block.lines().any(|line| line.trim_start().starts_with(word));
+            block.contains("<example")
+                || ["user:", "assistant:", "human:"].into_iter().filter(|word| speaks(word)).count() > 1
+        }
         "context" | "example" | "examples" => block.contains("<example>"),
         _ => false,
     };
@@ -133,7 +139,12 @@ impl Recovery<'_> {
             Ok(_) => YamlError::new("a text was read as keys", field.key_span.end),
             Err(error) => error,
         };
+        let value = &self.source.text()[field.colon_end..field.span.end];
         match known_field(&field.key) {
+            Some(known) if !known.keeps_hash() && holds_capability(value) => self.refuse_field(field, &error),
+            None if holds_capability(value) || resembles_capability(&field.key) => {
+                self.refuse_field(field, &error);
+            }
             Some(known) if known.is_text() => self.take_literally(field, &error),
             _ if error.is_reference => self.refuse_field(field, &error),
             Some(Field::Tools | Field::DisallowedTools) => self.take_names(field, &error),
@@ -227,6 +238,13 @@ impl Recovery<'_> {
         diagnostic.place = Some(self.source.place(field.key_span));
         self.keys.diagnostics.push(diagnostic);
     }
+}
+
+/// True for a key that is a typing mistake away from one that says what the agent may do.
+fn resembles_capability(key: &str) -> bool {
+    let keys = Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys);
+    let capabilities = keys.filter(|(_, field)| field.is_capability()).map(|(key, _)| *key);
+    closest(key, capabilities).is_some()
 }
 
 fn reason(field: &RawField, text: &str, error: &YamlError) -> String {

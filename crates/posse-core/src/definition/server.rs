@@ -34,21 +34,24 @@ pub(super) fn servers(node: &Node) -> Option<Map<String, Value>> {
     Some(servers)
 }
 
+/// Adds a server; one that is there already is not understood, since nobody can say which was meant.
+fn insert(servers: &mut Map<String, Value>, name: String, settings: Value) -> Option<()> {
+    servers.insert(name, settings).is_none().then_some(())
+}
+
 /// An element of a list: a name, `{name: …, command: …}`, or `{the-name: {command: …}}`.
 fn add_server(element: &Node, servers: &mut Map<String, Value>) -> Option<()> {
     let Some(entries) = element.entries() else {
-        servers.insert(text(element)?, Value::Null);
-        return Some(());
+        return insert(servers, text(element)?, Value::Null);
     };
     if let Some(name) = entries.iter().find(|entry| entry.key == "name") {
         let mut settings = element.to_json();
         settings.as_object_mut()?.shift_remove("name");
-        servers.insert(text(&name.value)?, settings);
-        return Some(());
+        return insert(servers, text(&name.value)?, settings);
     }
     for entry in entries {
         entry.value.entries()?;
-        servers.insert(entry.key.clone(), entry.value.to_json());
+        insert(servers, entry.key.clone(), entry.value.to_json())?;
     }
     Some(())
 }

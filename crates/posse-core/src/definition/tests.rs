@@ -5,6 +5,7 @@ mod dialects;
 mod properties;
 mod refused;
 mod shapes;
+mod strictness;
 mod widening;
 
 use expect_test::Expect;

@@ -94,6 +94,11 @@ pub fn resolve(name: &str, dialect: Dialect, purpose: Purpose) -> Resolved {
         None if dialect.table().underscore_joins_server && is_server_tool(name, dialect) => {
             Resolved::Other(ToolClass::Mcp, name.to_owned())
         }
+        // `Bash/Write` is two tools that somebody wrote together, and no server.
+        None if name.split('/').any(|part| CANONICAL.contains(&part.trim())) => {
+            Resolved::Other(ToolClass::Unknown, name.to_owned())
+        }
+        None if is_of_editor(name) => Resolved::Other(ToolClass::Foreign, name.to_owned()),
         None => match server_slash_tool(name) {
             Some(mcp) => Resolved::Other(ToolClass::Mcp, mcp),
             None => Resolved::Other(ToolClass::Unknown, name.to_owned()),
@@ -121,8 +126,16 @@ fn mcp_name(name: &str) -> Option<String> {
     let rest = name.strip_prefix("mcp_")?;
     let rest = rest.strip_prefix('_').unwrap_or(rest);
     let legal = !rest.is_empty()
-        && rest.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/'));
+        && rest
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '*' | '.' | ':' | '/' | '@' | ' '));
     legal.then(|| name.to_owned())
+}
+
+/// True for a tool of one of VS Code's own sets that is in no table.
+fn is_of_editor(name: &str) -> bool {
+    const SETS: &[&str] = &["read", "edit", "search", "execute", "web", "agent", "vscode", "todo", "browser"];
+    name.split_once('/').is_some_and(|(set, tool)| SETS.contains(&set) && tool != "*")
 }
 
 /// OpenCode's `server_tool` and `server_*`, unless it looks like a mistake in the name of another tool.

@@ -20,7 +20,9 @@ pub(super) fn prompt_of(path: &Path, bytes: &[u8], clues: &Clues) -> Option<Resu
     Some(match prompt_file_of(bytes) {
         PromptFile::Inline => Ok(Vec::new()),
         PromptFile::Named(name) => named_prompt(path, &name),
-        PromptFile::Implied if implied.exists() => read_regular(&implied),
+        PromptFile::Implied if implied.exists() => {
+            named_prompt(path, &implied.file_name().unwrap_or_default().to_string_lossy())
+        }
         PromptFile::Implied => Err(missing(&implied)),
     })
 }
@@ -83,7 +85,7 @@ fn is_definition(stem: &str, bytes: &[u8]) -> bool {
 fn replaced(file: &File) -> Reading {
     let message = format!("`{}.md` beside it is a definition of its own, which counts", file.clues.stem);
     let diagnostic = Diagnostic::new(Code::Shadowed, message)
-        .with_severity(Severity::Warning)
+        .with_severity(Severity::Error)
         .with_help("remove the JSON file")
         .at_path(file.path.clone());
     Reading {

@@ -143,7 +143,7 @@ fn collect(app: &App, registry: &Registry, options: &Options) -> Vec<Diagnostic>
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     if options.paths.is_empty() {
         diagnostics.extend(app.config.problems.iter().cloned());
-        diagnostics.extend(app.config.untrusted.iter().flat_map(|config| config.problems.clone()));
+        diagnostics.extend(app.config.untrusted.iter().flat_map(|(_, config)| config.problems.clone()));
     }
     diagnostics.extend(registry.problems.iter().cloned());
     diagnostics.extend(registry.entries().iter().flat_map(|entry| &entry.problems).cloned());

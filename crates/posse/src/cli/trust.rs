@@ -7,8 +7,8 @@ use posse_core::definition::{Permissions, ToolName};
 use posse_core::diagnostic::{Code, Diagnostic};
 use posse_core::registry::{Entry, Registry};
 use posse_core::text::visible_line;
+use posse_runtime::Trust;
 use posse_runtime::trust::{Item, Standing};
-use posse_runtime::{Config, Trust};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -40,7 +40,7 @@ pub fn run(app: &App, global: &Global, options: &Options) -> Result<u8, CommandE
         return revoke(app);
     }
     let discovered = app.discover_anyway()?;
-    let items: Vec<Item> = discovered.items.into_iter().chain(app.config.project_item.clone()).collect();
+    let items: Vec<Item> = discovered.items.into_iter().chain(app.config.project_items.clone()).collect();
     if options.list {
         return list(app, &items);
     }
@@ -54,8 +54,11 @@ pub fn run(app: &App, global: &Global, options: &Options) -> Result<u8, CommandE
         };
         return finish(app, &[], text);
     }
-    let of_project =
-        app.config.problems.iter().chain(app.config.untrusted.iter().flat_map(|config| &config.problems));
+    let of_project = app
+        .config
+        .problems
+        .iter()
+        .chain(app.config.untrusted.iter().flat_map(|(_, config)| &config.problems));
     let is_of_project = |problem: &&Diagnostic| {
         problem.is_error() && problem.path.as_deref().is_some_and(|path| path.ends_with(".posse/config.toml"))
     };
@@ -86,7 +89,7 @@ fn revoke(app: &App) -> Result<u8, CommandError> {
         app.printer.text(&format!(
             "revoked the trust in {} below {}\n",
             count(forgotten, "file"),
-            root.display()
+            visible_line(&root.display().to_string())
         ))?;
     }
     Ok(0)
@@ -123,7 +126,7 @@ fn list(app: &App, items: &[Item]) -> Result<u8, CommandError> {
         text += &format!("{}  {}\n", styled(style, &format!("{state:<7}")), app.printer.shown(path));
     }
     if text.is_empty() {
-        text = format!("nothing of {} needs trust\n", root.display());
+        text = format!("nothing of {} needs trust\n", visible_line(&root.display().to_string()));
     }
     app.printer.text(&text)?;
     Ok(0)
@@ -140,9 +143,8 @@ fn describe(app: &App, registry: &Registry, open: &[Item]) -> Result<(), Command
         for line in entries.flat_map(entry_lines) {
             text += &format!("      {}\n", visible_line(&line));
         }
-        let config =
-            app.config.untrusted.as_deref().filter(|_| app.config.project_item.as_ref() == Some(item));
-        for (key, setting) in config.into_iter().flat_map(Config::settings) {
+        let config = app.config.untrusted.iter().filter(|(of, _)| of == item);
+        for (key, setting) in config.flat_map(|(_, config)| config.settings()) {
             text += &format!(
                 "      sets {} to {}\n",
                 visible_line(key),

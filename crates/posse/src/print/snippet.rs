@@ -59,7 +59,8 @@ fn line_of(text: &str, start: usize, end: usize) -> Option<(String, usize, usize
     if line_end - line_start > LINE_MAX {
         return None;
     }
-    let line = text[line_start..line_end].to_owned();
+    // Control characters of two bytes reach a terminal as they are; two marks keep every place where it is.
+    let line = text[line_start..line_end].replace(|c: char| ('\u{80}'..='\u{9f}').contains(&c), "??");
     let last = end.min(line_end).max(start);
     let last = (start..=last).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start);
     Some((line, start - line_start, last - line_start))

@@ -36,7 +36,7 @@ fn the_collection_is_read_as_its_authors_meant() {
         not_agents 704
         rejected 0
         errors 22
-        warnings 1739
+        warnings 1744
         dev/claude-agent/VoltAgent__awesome-claude-code-subagents/_hist/3d0f57e027/categories/07-specialized-domains/embedded-systems.md unknown-tool: tool `gcc-arm` is not known
         dev/claude-agent/VoltAgent__awesome-claude-code-subagents/_hist/3d0f57e027/categories/07-specialized-domains/embedded-systems.md unknown-tool: tool `platformio` is not known
         dev/claude-agent/VoltAgent__awesome-claude-code-subagents/_hist/3d0f57e027/categories/07-specialized-domains/embedded-systems.md unknown-tool: tool `arduino` is not known
@@ -59,13 +59,14 @@ fn the_collection_is_read_as_its_authors_meant() {
         dev/generic-agent/davila7__claude-code-templates/cli-tool/components/agents/expert-advisors/refine-issue.md unknown-tool: tool `create_issue_comment` is not known
         dev/generic-agent/davila7__claude-code-templates/cli-tool/components/agents/expert-advisors/refine-issue.md unknown-tool: tool `delete_issue` is not known
         dev/opencode-agent/anomalyco__opencode/.opencode/agent/triage.md unknown-tool: tool `github-triage` is not known
-        files with a warning or an error 300
+        files with a warning or an error 305
         4 error no-usable-tool
         18 error unknown-tool
         2 info model-list
         206 info unknown-key
         85 info unused-key
         1 warning bad-bytes
+        5 warning bad-value
         90 warning broken-yaml
         1643 warning foreign-tool
         1 warning hidden-character

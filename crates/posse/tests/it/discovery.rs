@@ -149,7 +149,7 @@ fn pairs_of_netclaw_are_read_together() {
             newer    ready     user   netclaw  -      any    Does newer
             outside  rejected  user   netclaw  -      -      ~/.netclaw/agents/outside.json: the prompt file `../../secret.md` is outside the directory of the definition
             --- stderr
-            warning[shadowed]: `newer.md` beside it is a definition of its own, which counts
+            error[shadowed]: `newer.md` beside it is a definition of its own, which counts
             --> ~/.netclaw/agents/newer.json
              = help: remove the JSON file
 
@@ -240,4 +240,28 @@ fn a_name_that_is_not_text_is_reported() {
         --- exit 0
     "#]],
     );
+}
+
+#[test]
+fn a_project_cannot_claim_a_persons_agent() {
+    let project = project();
+    project.write("~/.claude/agents/explore.md", agent("explore", "tools: Read\ncallers: []\n"));
+    project.write(".gemini/agents/x", "");
+    symlink(project.path("~/.claude/agents/explore.md"), project.path(".gemini/agents/_x.md"))
+        .expect("a link");
+    let shown = json(&project, &["show", "explore", "--json"]);
+    assert_eq!((&shown["scope"], &shown["tools"]), (&"user".into(), &serde_json::json!(["Read"])));
+}
+
+#[test]
+fn a_plugin_of_another_project_is_not_read() {
+    let project = project();
+    let record = r#"{"plugins": {"p@m": [{"installPath": "HOME/plugins/p", "scope": "project", "projectPath": "/elsewhere"}]}}"#;
+    project
+        .write(
+            "~/.claude/plugins/installed_plugins.json",
+            record.replace("HOME", &project.home().display().to_string()),
+        )
+        .write("~/plugins/p/agents/a.md", agent("from-plugin", ""));
+    assert_eq!(project.run(&["show", "from-plugin"]).code, 3);
 }

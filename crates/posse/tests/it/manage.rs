@@ -450,3 +450,17 @@ fn the_home_directory_gets_no_project_agents() {
     "#]],
     );
 }
+
+#[test]
+fn an_untrusted_configuration_switches_no_trusted_one_off() {
+    let project = project();
+    project
+        .write(".git/HEAD", "")
+        .write(".posse/config.toml", "duplicates = \"reject\"\n")
+        .write(".claude/agents/a.md", agent("a", ""))
+        .write("sub/.claude/agents/a.md", agent("a", ""));
+    assert_eq!(project.run(&["-C", "sub", "trust", "--yes"]).code, 0);
+    assert_eq!(json(&project, &["-C", "sub", "show", "a", "--json"])["runnable"], false);
+    project.write("sub/.posse/config.toml", "");
+    assert_eq!(json(&project, &["-C", "sub", "show", "a", "--json"])["runnable"], false);
+}

@@ -41,6 +41,22 @@ impl Normaliser<'_> {
         }
     }
 
+    /// True when something has set what this field is about.
+    pub(super) fn is_set(&self, field: Field) -> bool {
+        let definition = &self.definition;
+        match field.slot() {
+            Field::Tools => definition.tools.is_some(),
+            Field::DisallowedTools => definition.disallowed_tools.is_some(),
+            Field::Hooks => definition.hooks.is_some(),
+            Field::McpServers => definition.mcp_servers.is_some(),
+            Field::Delegates => definition.delegates.is_some(),
+            Field::Network => definition.network.is_some(),
+            Field::Budget => definition.budget.is_some(),
+            Field::Isolation => definition.isolation.is_some(),
+            _ => !self.slot_value(field).is_null(),
+        }
+    }
+
     /// What a field's slot holds, for telling whether two keys disagree.
     pub(super) fn slot_value(&self, field: Field) -> Value {
         let definition = &self.definition;

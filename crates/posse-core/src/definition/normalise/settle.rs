@@ -88,6 +88,10 @@ impl Normaliser<'_> {
                 Diagnostic::new(Code::EmptyPrompt, "the agent has no prompt").with_help(self.prompt_help);
             return self.refuse_with(diagnostic, self.head);
         }
+        if prompt.contains('\0') {
+            let diagnostic = Diagnostic::new(Code::NotText, "the prompt has a NUL character");
+            return self.refuse_with(diagnostic.with_help("remove it"), self.head);
+        }
         if let Some((_, character)) = first_hidden_character(prompt) {
             let message = format!("the prompt has the hidden character U+{:04X}", character as u32);
             let span = self.source.text()[self.body..].find(character).map_or(self.head, |at| {

@@ -1,7 +1,9 @@
 //! The words and small shapes that single keys take.
 
+use crate::definition::dialect::Dialect;
 use crate::definition::field::Field;
 use crate::definition::node::{Node, NodeValue};
+use crate::definition::tool::{CANONICAL, Purpose, Resolved, ToolClass, resolve};
 use crate::definition::value::{names, word};
 use crate::definition::{Definition, PermissionMode, Visibility};
 
@@ -24,6 +26,62 @@ pub(super) fn take_isolation(definition: &mut Definition, node: &Node) -> bool {
         Some("false") => set(&mut definition.isolation, Some("none".to_owned())),
         _ => false,
     }
+}
+
+/// The tools that the name of a rule stands for; a name with `*` stands for every tool it fits.
+pub(super) fn tools_of_rule(name: &str, dialect: Dialect) -> Vec<Resolved> {
+    if name == "*" || name.starts_with("mcp_") || !name.contains('*') {
+        return vec![resolve(name, dialect, Purpose::Withhold)];
+    }
+    let wanted = name.to_lowercase();
+    let fits = |known: &&str| fits(&wanted, &known.to_lowercase());
+    let own = dialect.table().tools.iter().map(|(known, _)| *known);
+    let mut found: Vec<Resolved> = Vec::new();
+    for known in own.chain(CANONICAL.iter().copied()).filter(fits) {
+        let tool = resolve(known, dialect, Purpose::Withhold);
+        if !found.contains(&tool) {
+            found.push(tool);
+        }
+    }
+    // What fits no tool may be about a server's; only a name that could be one is left alone.
+    match (found.is_empty(), name.contains('_')) {
+        (false, _) => found,
+        (true, true) => vec![Resolved::Other(ToolClass::Mcp, name.to_owned())],
+        (true, false) => vec![Resolved::Other(ToolClass::Unknown, name.to_owned())],
+    }
+}
+
+/// True when a name fits a pattern in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let mut last = "";
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+        last = part;
+    }
+    last.is_empty() || rest.is_empty()
+}
+
+/// True for a key that stands inside rules or hooks, and means nothing beside them.
+pub(super) fn belongs_inside(key: &str, dialect: Dialect) -> bool {
+    const EVENTS: &[&str] = &[
+        "PreToolUse",
+        "PostToolUse",
+        "Stop",
+        "SubagentStop",
+        "SubagentStart",
+        "SessionStart",
+        "SessionEnd",
+        "UserPromptSubmit",
+        "Notification",
+        "PreCompact",
+        "PermissionRequest",
+    ];
+    let rules = matches!(key.to_lowercase().as_str(), "allow" | "ask" | "deny" | "otherwise");
+    let tool = !matches!(resolve(key, dialect, Purpose::Offer), Resolved::Other(ToolClass::Unknown, _));
+    rules || tool || EVENTS.contains(&key)
 }
 
 pub(super) fn mode(word: &str) -> Option<PermissionMode> {
@@ -52,7 +110,6 @@ pub(super) fn approval_mode(word: &str) -> Option<PermissionMode> {
 pub(super) fn sandbox_mode(word: &str) -> Option<PermissionMode> {
     Some(match word {
         "readonly" => PermissionMode::Plan,
-        "workspacewrite" => PermissionMode::AcceptEdits,
         _ => return None,
     })
 }
@@ -67,8 +124,8 @@ pub(super) fn visibility(word: &str) -> Option<Visibility> {
 
 pub(super) fn network(node: &Node) -> Option<serde_json::Value> {
     match word(node).as_deref() {
-        Some("full" | "true") => Some("full".into()),
-        Some("none" | "false") => Some("none".into()),
+        Some("full" | "true" | "yes" | "on" | "allow") => Some("full".into()),
+        Some("none" | "false" | "no" | "off" | "deny" | "disabled") => Some("none".into()),
         _ => names(node).filter(|hosts| !node.is_null() && !hosts.is_empty()).map(Into::into),
     }
 }
@@ -98,7 +155,7 @@ pub(super) fn expectation(field: Field) -> &'static str {
         Field::Delegates => "names of agents, `*` or a list",
         Field::PermissionMode => "default, acceptEdits, auto, dontAsk, bypassPermissions or plan",
         Field::ApprovalMode => "default, plan, auto-edit, yolo or bubble",
-        Field::SandboxMode => "read-only or workspace-write",
+        Field::SandboxMode => "read-only, workspace-write or danger-full-access",
         Field::Permissions => "lists under allow, ask and deny, and actions under otherwise",
         Field::OrderedPermissions => "allow, ask or deny, for each tool or pattern",
         Field::Hooks => "lists of hooks by event",

@@ -36,8 +36,9 @@ pub(super) fn cut(source: &Source, span: Span) -> (Vec<RawField>, Vec<Span>) {
         fields: Vec::new(),
         swallowed: Vec::new(),
         open_text: false,
-        in_block: false,
+        block_indent: None,
         in_example: false,
+        in_open_example: Vec::new(),
         dialogue,
     };
     let indent = block
@@ -50,6 +51,8 @@ pub(super) fn cut(source: &Source, span: Span) -> (Vec<RawField>, Vec<Span>) {
         let shifted = content.strip_prefix(indent).unwrap_or(content);
         cutting.take(shifted, line, content.len() - shifted.len());
     }
+    // An example that is never closed quotes nothing.
+    cutting.swallowed.append(&mut cutting.in_open_example);
     (cutting.fields, cutting.swallowed)
 }
 
@@ -58,10 +61,12 @@ struct Cutting {
     swallowed: Vec<Span>,
     /// True inside free text: a block scalar, an empty value, or text that went on without indentation.
     open_text: bool,
-    /// True below a text that begins on its own lines, where indented lines are quoted.
-    in_block: bool,
+    /// The indentation of a text that begins on its own lines; lines at least that deep are quoted.
+    block_indent: Option<usize>,
     /// True between `<example>` and `</example>`, where every line is quoted.
     in_example: bool,
+    /// What looks like a capability in an example that may turn out never to be closed.
+    in_open_example: Vec<Span>,
     dialogue: bool,
 }
 
@@ -71,7 +76,7 @@ impl Cutting {
             let value = content[key.colon_end..].trim();
             let is_text = known_field(key.name).is_some_and(Field::is_text);
             self.open_text = is_text && (value.is_empty() || value.starts_with(['|', '>']));
-            self.in_block = self.open_text;
+            self.block_indent = None;
             self.in_example = false;
             let start = line.start + indent;
             self.fields.push(RawField {
@@ -92,16 +97,27 @@ impl Cutting {
             return;
         }
         let is_text = known_field(&field.key).is_some_and(Field::is_text);
-        let indented = content.starts_with([' ', '\t']) || content.trim().is_empty();
-        self.open_text |= !indented && is_text;
-        self.in_example |= content.contains("<example");
-        field.span.end = line.end;
-        let owns_lines = !is_text && indented;
-        let quoted = self.in_example || (self.in_block && indented);
-        if !quoted && !owns_lines && looks_like_capability(content) {
-            self.swallowed.push(line);
+        let depth = content.len() - content.trim_start_matches([' ', '\t']).len();
+        let indented = depth > 0 || content.trim().is_empty();
+        if self.open_text && self.block_indent.is_none() && depth > 0 {
+            self.block_indent = Some(depth);
         }
-        self.in_example &= !content.contains("</example>");
+        self.open_text |= !indented && is_text;
+        self.in_example |= content.contains("<example>") || content.contains("<examples>");
+        field.span.end = line.end;
+        let owned = !is_text && indented;
+        let in_block = self.block_indent.is_some_and(|block| depth >= block);
+        if !owned && !in_block && looks_like_capability(content) {
+            if self.in_example {
+                self.in_open_example.push(line);
+            } else {
+                self.swallowed.push(line);
+            }
+        }
+        if content.contains("</example>") || content.contains("</examples>") {
+            self.in_example = false;
+            self.in_open_example.clear();
+        }
     }
 
     fn starts_field(&self, key: &str) -> bool {
@@ -113,10 +129,26 @@ impl Cutting {
     }
 }
 
-/// True for a line such as `tools:Read`, `- tools: Read`, `**tools** = Read` or `tools` alone.
+/// True for a line such as `tools:Read`, `- tools: Read`, `**tools** = Read`, `tools Read` or `tools` alone.
 pub(in crate::definition) fn looks_like_capability(content: &str) -> bool {
+    const SEPARATORS: &[char] = &[':', '=', ';', '→', '：', '﹕', '︓', '∶', '꞉', '；'];
     const KEY_MAX: usize = 40;
-    let decoration = |c: char| !c.is_alphanumeric();
-    let key = content.split([':', '=', '：']).next().unwrap_or_default().trim_matches(decoration);
-    key.len() <= KEY_MAX && known_field(key).is_some_and(Field::is_capability)
+    let decoration = |c: char| !c.is_alphabetic();
+    let before = content.split(SEPARATORS).next().unwrap_or_default();
+    let before = before.split(" - ").next().unwrap_or_default();
+    let key = before.trim_start_matches(decoration).trim_end_matches(|c: char| !c.is_alphanumeric());
+    let separated = key.len() <= KEY_MAX && is_capability(key);
+    // Without a separator only the exact spelling counts: prose begins with capital letters.
+    let word = content.trim_start_matches(decoration).split_whitespace().next().unwrap_or_default();
+    separated || (word.starts_with(|c: char| c.is_ascii_lowercase()) && is_capability(word))
+}
+
+/// True when a text has a capability key with its colon in it, as after a line break that was lost.
+pub(super) fn holds_capability(text: &str) -> bool {
+    let keys = text.split_whitespace().filter_map(|word| word.strip_suffix(':'));
+    keys.into_iter().any(|key| key.starts_with(|c: char| c.is_ascii_lowercase()) && is_capability(key))
+}
+
+fn is_capability(key: &str) -> bool {
+    known_field(key).is_some_and(Field::is_capability)
 }

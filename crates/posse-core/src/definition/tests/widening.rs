@@ -1,12 +1,12 @@
 //! What must never widen by accident: restrictions that are mangled, hidden, repeated or contradicted.
 
-use super::{check, check_bytes, check_keys};
+use super::{check, check_keys};
 use expect_test::expect;
 
 use crate::definition::family::clues;
 use crate::definition::read::{File, Verdict, read};
 
-/// Reads keys that hide a restriction; the file is refused, or the restriction is read.
+/// Reads keys that hide a restriction; the file is refused, does not run, or the restriction is read.
 fn stays_restricted(keys: &str) {
     let text = format!("---\n{keys}\n---\nDo it.\n");
     let file =
@@ -18,7 +18,8 @@ fn stays_restricted(keys: &str) {
             || definition.permission_mode.is_some()
             || definition.callers.is_some()
     });
-    assert!(restricted && !matches!(reading.verdict, Verdict::NotAnAgent(_)), "{text}");
+    let runs = !reading.diagnostics.iter().any(crate::diagnostic::Diagnostic::is_error);
+    assert!((restricted || !runs) && !matches!(reading.verdict, Verdict::NotAnAgent(_)), "{text}");
 }
 
 #[test]
@@ -36,6 +37,13 @@ fn a_mangled_restriction_is_never_lost_wherever_it_stands() {
         "disallowedTools:Bash",
         "permissionMode:plan",
         "callers=main",
+        "tools Read",
+        "tools; Read",
+        "tools﹕ Read",
+        "Tools - Read, Grep",
+        "1. tools: Read",
+        "// tools: Read",
+        "readonly true",
     ] {
         stays_restricted(&format!("{head}\n{line}"));
         stays_restricted(&format!("{line}\n{head}"));
@@ -45,7 +53,20 @@ fn a_mangled_restriction_is_never_lost_wherever_it_stands() {
         stays_restricted(&format!("{head}\nmodel: opus\n{line}"));
         stays_restricted(&format!("{head}\nmaxTurns: 5\n{line}"));
     }
-    stays_restricted("name: a\ndescription: x: y\ndisallowed tools:Bash");
+    for keys in [
+        "name: a\ndescription: x: y\ndisallowed tools:Bash",
+        "name: a\ndescription: d\nmaxTurns: 5 tools: Read",
+        "name: a\ndescription: d\nmodel: opus permissionMode: plan",
+        "name: a\ndescription: d\nfoo: bar tools: Read",
+        "name: a\ndescription: |\n  hello\n tools: Read",
+        "name: a\ndescription: x: y\n<examples>\nfoo\n</examples>\ntools:Read",
+        "name: a\ndescription: x: y\n<example>\nfoo\ntools:Read",
+        "name: a\ndescription: |\n  foo\n\"to\\u006fls\": [Read]\nuser: bob",
+        "name: a\ndescription: d\ntols: [Read",
+        "name: a\ndescription: d\npermisionMode: plan: x",
+    ] {
+        stays_restricted(keys);
+    }
 }
 
 #[test]
@@ -497,199 +518,6 @@ You are.
         &expect![[r#"
             rejected a (claude)
             1:1 error[mangled-frontmatter] the frontmatter is not closed, and a key that says what the agent may do follows; put a line of three dashes below the last key
-        "#]],
-    );
-}
-
-#[test]
-fn a_map_and_a_list_both_withhold() {
-    check_keys(
-        r#"tools: {bash: false}
-disallowedTools: Write"#,
-        &expect![[r#"
-            agent (claude)
-              name: "a"
-              description: "d"
-              disallowed_tools: ["Bash","Write"]
-        "#]],
-    );
-}
-
-#[test]
-fn rules_in_another_shape_are_refused() {
-    check_keys(
-        r#"permissions: {deny: {Bash: true}}"#,
-        &expect![[r#"
-        rejected a (claude)
-        4:14 error[bad-capability] `permissions` takes lists under allow, ask and deny, and actions under otherwise, not this mapping; correct it; guessing could give the agent more than its author wrote
-    "#]],
-    );
-}
-
-#[test]
-fn a_rule_that_is_never_closed_is_refused() {
-    check_keys(
-        r#"permissions: {deny: ["Bash(rm", Write, WebFetch]}"#,
-        &expect![[r#"
-        rejected a (claude)
-        4:14 error[bad-capability] `permissions` takes lists under allow, ask and deny, and actions under otherwise, not this mapping; correct it; guessing could give the agent more than its author wrote
-    "#]],
-    );
-}
-
-#[test]
-fn a_rule_about_no_tool_keeps_the_agent_from_running() {
-    check_keys(
-        r#"permissions: {deny: [Bsah, "Wrte(x)"]}"#,
-        &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          permissions: {"allow":[],"ask":[],"deny":["Bsah","Wrte(x)"]}
-        4:22 error[unknown-tool] tool `Bsah` is not known; did you mean `Bash`?
-        4:29 error[unknown-tool] tool `Wrte` is not known; did you mean `Write`?
-    "#]],
-    );
-}
-
-#[test]
-fn a_rule_of_opencode_about_no_tool_keeps_the_agent_from_running() {
-    check(
-        ".opencode/agent/a.md",
-        r#"---
-description: d
-permission: {bsah: deny, "my_*": ask, doom_loop: ask}
----
-Do it.
-"#,
-        &expect![[r#"
-            agent (opencode)
-              name: "a"
-              description: "d"
-              permissions: {"allow":[],"ask":["my_*","doom_loop"],"deny":["bsah"]}
-            3:14 error[unknown-tool] tool `bsah` is not known; did you mean `Bash`?
-        "#]],
-    );
-}
-
-#[test]
-fn a_late_catch_all_closes_what_was_offered() {
-    check(
-        ".opencode/agent/a.md",
-        r#"---
-description: d
-tools: {bash: true, "*": false}
----
-Do it.
-"#,
-        &expect![[r#"
-            agent (opencode)
-              name: "a"
-              description: "d"
-              tools: []
-        "#]],
-    );
-}
-
-#[test]
-fn withholding_one_way_to_edit_denies_all_of_them() {
-    check(
-        ".opencode/agent/a.md",
-        r#"---
-description: d
-tools: {write: false}
----
-Do it.
-"#,
-        &expect![[r#"
-            agent (opencode)
-              name: "a"
-              description: "d"
-              disallowed_tools: ["Write"]
-              permissions: {"allow":[],"ask":[],"deny":["Edit"]}
-        "#]],
-    );
-}
-
-#[test]
-fn of_two_defaults_the_stricter_counts() {
-    check(
-        ".opencode/agent/a.md",
-        r#"---
-description: d
-permission: {edit: deny, write: allow, patch: {x: ask}}
----
-Do it.
-"#,
-        &expect![[r#"
-            agent (opencode)
-              name: "a"
-              description: "d"
-              permissions: {"allow":[],"ask":["Edit(x)"],"deny":[],"otherwise":{"Edit":"deny"}}
-            3:1 warning[ordered-rules] `permission` depends on the order of its rules; the stricter reading was taken; write the rules as allow, ask and deny
-        "#]],
-    );
-}
-
-#[test]
-fn a_pattern_on_a_category_denies_every_tool_of_it() {
-    check_keys(
-        r#"disallowedTools: "search(secret)""#,
-        &expect![[r#"
-        agent (claude)
-          name: "a"
-          description: "d"
-          disallowed_tools: []
-          permissions: {"allow":[],"ask":[],"deny":["Grep(secret)","Glob(secret)"]}
-    "#]],
-    );
-}
-
-#[test]
-fn two_workspaces_are_refused() {
-    check_keys(
-        r#"isolation: worktree
-workspace: shared"#,
-        &expect![[r#"
-            rejected a (claude)
-            5:1 error[conflicting-key] `workspace` contradicts another key that sets the same; correct it; guessing could give the agent more than its author wrote
-        "#]],
-    );
-}
-
-#[test]
-fn two_spellings_that_differ_are_refused() {
-    check_keys(
-        r#"callers: "*"
-allowed_callers: [x]"#,
-        &expect![[r#"
-            rejected a (claude)
-            5:1 error[conflicting-key] `callers` and `allowed_callers` mean the same and have different values; correct it; guessing could give the agent more than its author wrote
-        "#]],
-    );
-}
-
-#[test]
-fn a_mistyped_workspace_or_budget_is_refused() {
-    check_keys(
-        r#"workspace: wroktree
-budget: {usd: five}"#,
-        &expect![[r#"
-            rejected a (claude)
-            4:12 error[bad-capability] `workspace` takes shared or worktree, not `wroktree`; correct it; guessing could give the agent more than its author wrote
-            5:9 error[bad-capability] `budget` takes `usd` and `tokens`, not this mapping; correct it; guessing could give the agent more than its author wrote
-        "#]],
-    );
-}
-
-#[test]
-fn a_byte_that_is_not_text_refuses_json() {
-    check_bytes(
-        "agents.json",
-        b"{\"a\": {\"description\": \"d\", \"prompt\": \"p\", \"disallow\xffedTools\": \"Bash\"}}",
-        &expect![[r#"
-            rejected - (nanoclaw)
-            - error[not-text] the file is not valid UTF-8; save it as UTF-8
         "#]],
     );
 }
