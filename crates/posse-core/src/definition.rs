@@ -128,6 +128,15 @@ pub struct Permissions {
     pub otherwise: BTreeMap<String, String>,
 }
 
+/// Adds rules that are not there yet.
+fn add_rules(known: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for rule in more {
+        if !known.contains(&rule) {
+            known.push(rule);
+        }
+    }
+}
+
 /// What a run may spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {

@@ -15,7 +15,9 @@ use super::node::{Entry, Node, NodeValue};
 use super::source::Source;
 use super::tool::{Resolved, ToolClass};
 use super::value::{amount, count, duration_ms, flag, names, text, word};
-use super::{Budget, Definition, Model, PermissionMode, Permissions, Visibility, permission, server};
+use super::{
+    Budget, Definition, Model, PermissionMode, Permissions, Visibility, add_rules, permission, server,
+};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{
@@ -243,13 +245,9 @@ impl<'a> Normaliser<'a> {
         let deny = self.canonical_rules(deny, entry);
         let tools = self.canonical_rules(otherwise.keys().cloned().collect(), entry);
         let rules = self.definition.permissions.get_or_insert_default();
-        for (known, more) in [(&mut rules.allow, allow), (&mut rules.ask, ask), (&mut rules.deny, deny)] {
-            for rule in more {
-                if !known.contains(&rule) {
-                    known.push(rule);
-                }
-            }
-        }
+        add_rules(&mut rules.allow, allow);
+        add_rules(&mut rules.ask, ask);
+        add_rules(&mut rules.deny, deny);
         // Rules under canonical names may be more than were written; defaults stay one for one where they can.
         let same = tools.len() == otherwise.len();
         let names: Vec<String> = if same { tools } else { otherwise.keys().cloned().collect() };

@@ -1,6 +1,7 @@
 //! Lists of tools in every shape they are written in.
 
 use super::Normaliser;
+use crate::definition::add_rules;
 use crate::definition::field::Field;
 use crate::definition::node::{Entry, Node, NodeValue, ScalarKind};
 use crate::definition::tool::{Purpose, Resolved, ToolClass, ToolName, resolve, suggest};
@@ -130,7 +131,7 @@ impl Normaliser<'_> {
         }
         if edits == Some(false) {
             // In OpenCode the last of these names decides for every way to change a file, as the rule `Edit` does here.
-            self.definition.permissions.get_or_insert_default().deny.push("Edit".into());
+            add_rules(&mut self.definition.permissions.get_or_insert_default().deny, ["Edit".to_owned()]);
         }
         if closed || !offered.is_empty() {
             self.set_tools(Field::Tools, offered);
@@ -147,7 +148,7 @@ impl Normaliser<'_> {
             Resolved::Known(canonical) => canonical.iter().map(|tool| (*tool).to_owned()).collect(),
             Resolved::Other(_, name) => vec![name],
         };
-        self.definition.permissions.get_or_insert_default().ask.extend(rules);
+        add_rules(&mut self.definition.permissions.get_or_insert_default().ask, rules);
     }
 
     fn set_tools(&mut self, field: Field, list: Vec<ToolName>) {
@@ -178,9 +179,9 @@ impl Normaliser<'_> {
             };
             let permissions = self.definition.permissions.get_or_insert_default();
             if field == Field::DisallowedTools && !rules.is_empty() {
-                return permissions.deny.extend(rules);
+                return add_rules(&mut permissions.deny, rules);
             }
-            permissions.allow.extend(rules);
+            add_rules(&mut permissions.allow, rules);
         }
         let found: Vec<(String, ToolClass)> = match resolved {
             Resolved::Known(canonical) => {
