@@ -55,39 +55,46 @@ pub fn visible(text: &str) -> String {
 
 /// A quick look at the bytes: false when none of them begins a hidden character.
 fn may_hide(bytes: &[u8]) -> bool {
-    let is_control = |byte: &u8| (*byte < 0x20 && !matches!(*byte, b'\n' | b'\t')) || *byte == 0x7f;
-    if bytes.iter().any(is_control) {
-        return true;
-    }
     let mut rest = bytes;
-    loop {
-        // Most text is ASCII, which can be passed over eight bytes at a time.
-        while let Some((chunk, after)) = rest.split_first_chunk::<8>() {
-            if u64::from_ne_bytes(*chunk) & 0x8080_8080_8080_8080 != 0 {
-                break;
-            }
-            rest = after;
+    while let [first, after @ ..] = rest {
+        // Most text is printable ASCII, which can be passed over eight bytes at a time.
+        if let Some((chunk, beyond)) = rest.split_first_chunk::<8>()
+            && is_printable_ascii(u64::from_ne_bytes(*chunk))
+        {
+            rest = beyond;
+            continue;
         }
-        let Some(at) = rest.iter().position(|byte| !byte.is_ascii()) else { return false };
-        rest = &rest[at..];
-        let suspicious = matches!(
-            rest,
-            [0xe2, 0x80, 0x8b..=0x8f | 0xa8..=0xae, ..]
-                | [0xe2, 0x81, 0xa0..=0xaf, ..]
-                | [0xc2, 0x80..=0x9f | 0xad, ..]
-                | [0xd8, 0x9c, ..]
-                | [0xe1, 0xa0, 0x8e, ..]
-                | [0xef, 0xbb, 0xbf, ..]
-                | [0xef, 0xbe, 0xa0, ..]
-                | [0xe1, 0x85, 0x9f | 0xa0, ..]
-                | [0xe3, 0x85, 0xa4, ..]
-                | [0xf3, 0xa0, ..]
-        );
+        let suspicious = match first {
+            b'\n' | b'\t' | 0x20..=0x7e => false,
+            0x00..=0x1f | 0x7f => true,
+            _ => matches!(
+                rest,
+                [0xe2, 0x80, 0x8b..=0x8f | 0xa8..=0xae, ..]
+                    | [0xe2, 0x81, 0xa0..=0xaf, ..]
+                    | [0xc2, 0x80..=0x9f | 0xad, ..]
+                    | [0xd8, 0x9c, ..]
+                    | [0xe1, 0xa0, 0x8e, ..]
+                    | [0xe1, 0x85, 0x9f | 0xa0, ..]
+                    | [0xe3, 0x85, 0xa4, ..]
+                    | [0xef, 0xbb, 0xbf, ..]
+                    | [0xef, 0xbe, 0xa0, ..]
+                    | [0xf3, 0xa0, ..]
+            ),
+        };
         if suspicious {
             return true;
         }
-        rest = &rest[1..];
+        rest = after;
     }
+    false
+}
+
+/// True when all eight bytes are between a blank and a tilde.
+fn is_printable_ascii(bytes: u64) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let below_blank = bytes.wrapping_sub(0x2020_2020_2020_2020);
+    let above_tilde = bytes.wrapping_add(0x0101_0101_0101_0101);
+    (bytes | below_blank | above_tilde) & HIGH == 0
 }
 
 fn is_hidden(character: char) -> bool {

@@ -5,6 +5,7 @@ mod pair;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use posse_core::definition::family::{FAMILIES, Family, Layout, clues, directory_of, in_family};
 use posse_core::definition::read::{Clues, File, PlaceKind, Reading, read};
@@ -122,23 +123,33 @@ fn shown(path: &Path) -> String {
 
 /// The most threads that read files at once.
 const READERS_MAX: usize = 8;
-/// How many files make another thread worth its start.
-const FILES_PER_READER: usize = 128;
+/// How many files a thread takes at a time.
+const FILES_AT_A_TIME: usize = 64;
 
 /// What `work` makes of each file, in their order.
 fn in_parallel<F: Sync, T: Send>(files: &[F], work: impl Fn(&F) -> T + Sync) -> Vec<T> {
+    let parts: Vec<&[F]> = files.chunks(FILES_AT_A_TIME).collect();
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let readers = cores.min(READERS_MAX).min(files.len() / FILES_PER_READER).max(1);
-    if readers == 1 {
+    let readers = cores.min(READERS_MAX).min(parts.len());
+    if readers <= 1 {
         return files.iter().map(work).collect();
     }
-    std::thread::scope(|scope| {
-        let work = &work;
-        let parts = files.chunks(files.len().div_ceil(readers));
-        let threads: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<T>>())).collect();
+    // Taken one by one: files differ too much in size to be shared out beforehand.
+    let next = AtomicUsize::new(0);
+    let read_parts = || {
+        let mut done: Vec<(usize, Vec<T>)> = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(index) else { return done };
+            done.push((index, part.iter().map(&work).collect()));
+        }
+    };
+    let mut done: Vec<(usize, Vec<T>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..readers).map(|_| scope.spawn(read_parts)).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("reading never panics")).collect()
-    })
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// A file that shares its place with no other.

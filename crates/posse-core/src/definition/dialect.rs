@@ -22,6 +22,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::field::Field;
+use crate::text::closest;
 
 /// One tool's way to write a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,12 +175,29 @@ pub fn key_names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
     Dialect::Posse.table().keys.iter().chain(own).map(|(name, _)| *name)
 }
 
-/// The keys of every dialect, capabilities first, for suggestions.
-pub fn key_names_of_all() -> impl Iterator<Item = &'static str> {
+/// The key of any dialect that `written` is, or was probably meant to be; of equals a capability.
+pub fn closest_key(written: &str) -> Option<&'static str> {
+    let written = squashed(written);
+    let exact = SQUASHED.iter().find(|(known, _)| *known == written);
+    let name = |wanted: &str| SQUASHED.iter().find(|(known, _)| known == wanted).map(|(_, name)| *name);
+    exact
+        .map(|(_, name)| *name)
+        .or_else(|| name(closest(&written, SQUASHED.iter().map(|(known, _)| known.as_str()))?))
+}
+
+/// The keys of every dialect, squashed and as they are spelled, capabilities first.
+static SQUASHED: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
     let keys = || Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys);
     let capabilities = keys().filter(|(_, field)| field.is_capability());
-    capabilities.chain(keys().filter(|(_, field)| !field.is_capability())).map(|(name, _)| *name)
-}
+    let others = keys().filter(|(_, field)| !field.is_capability());
+    let mut squashed_keys: Vec<(String, &'static str)> = Vec::new();
+    for (name, _) in capabilities.chain(others) {
+        if !squashed_keys.iter().any(|(known, _)| *known == squashed(name)) {
+            squashed_keys.push((squashed(name).into_owned(), *name));
+        }
+    }
+    squashed_keys
+});
 
 /// `maxTurns`, `max_turns` and `Max-Turns` are one key.
 pub fn squashed(key: &str) -> Cow<'_, str> {

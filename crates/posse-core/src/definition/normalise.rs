@@ -9,7 +9,7 @@ mod words;
 
 use std::collections::HashMap;
 
-use super::dialect::{Dialect, key_names, key_names_of_all, squashed};
+use super::dialect::{Dialect, closest_key, key_names, known_field};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue};
 use super::source::Source;
@@ -243,15 +243,21 @@ impl<'a> Normaliser<'a> {
         let allow = self.canonical_rules(allow, entry);
         let ask = self.canonical_rules(ask, entry);
         let deny = self.canonical_rules(deny, entry);
-        let tools = self.canonical_rules(otherwise.keys().cloned().collect(), entry);
+        let mut defaults: Vec<(String, String)> = Vec::new();
+        for (tool, action) in otherwise {
+            let names = self.canonical_rules(vec![tool], entry);
+            defaults.extend(names.into_iter().map(|name| (name, action.clone())));
+        }
         let rules = self.definition.permissions.get_or_insert_default();
         add_rules(&mut rules.allow, allow);
         add_rules(&mut rules.ask, ask);
         add_rules(&mut rules.deny, deny);
-        // Rules under canonical names may be more than were written; defaults stay one for one where they can.
-        let same = tools.len() == otherwise.len();
-        let names: Vec<String> = if same { tools } else { otherwise.keys().cloned().collect() };
-        rules.otherwise.extend(names.into_iter().zip(otherwise.into_values()));
+        for (tool, action) in defaults {
+            let known = rules.otherwise.entry(tool).or_insert_with(|| action.clone());
+            if permission::rank(&action) > permission::rank(known) {
+                *known = action;
+            }
+        }
         true
     }
 
@@ -453,17 +459,12 @@ impl<'a> Normaliser<'a> {
         if position >= LOOKED_UP_MAX || key.len() > 40 {
             return None;
         }
+        // `1. tools` and `// tools` are that key with something before it.
         let bare = key.trim_matches(|c: char| !c.is_alphabetic());
-        let decorated = (bare != key)
-            .then(|| key_names_of_all().find(|known| squashed(known) == squashed(bare)))
-            .flatten();
-        if decorated.is_some() {
-            return decorated;
+        if bare != key && known_field(bare).is_some() {
+            return closest_key(bare);
         }
-        let written = squashed(key);
-        let own = closest(key, key_names(self.definition.dialect));
-        let any = || key_names_of_all().find(|known| closest(&written, [squashed(known).as_ref()]).is_some());
-        own.or_else(any)
+        closest(key, key_names(self.definition.dialect)).or_else(|| closest_key(key))
     }
 
     fn keep_unknown(&mut self, entry: &Entry) {

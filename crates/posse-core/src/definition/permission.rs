@@ -2,7 +2,7 @@
 
 use super::Permissions;
 use super::node::{Entry, Node, NodeValue};
-use super::value::{rules, text};
+use super::value::{is_closed, rules, text};
 
 /// The most rules of one kind.
 const RULES_MAX: usize = 1000;
@@ -86,6 +86,9 @@ pub(super) fn ordered(node: &Node) -> Option<Ordered> {
             } else {
                 format!("{}({})", rule.tool, rule.pattern)
             };
+            if !is_closed(&text) {
+                return None;
+            }
             add(&mut out.permissions, rule.action, text);
         }
     }
@@ -136,7 +139,8 @@ fn action(node: &Node) -> Option<&'static str> {
     }
 }
 
-fn rank(action: &str) -> usize {
+/// How strict an action is.
+pub(super) fn rank(action: &str) -> usize {
     ["allow", "ask", "deny"].iter().position(|known| *known == action).unwrap_or(0)
 }
 

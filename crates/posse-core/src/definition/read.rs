@@ -295,8 +295,10 @@ fn reason_against(entries: &[Entry], refused: bool, dialect: Dialect, clues: &Cl
 
 /// A prompt as it is sent: line feeds only, no blank lines around it.
 pub fn prompt_text(text: &str) -> String {
-    let normal = text.replace("\r\n", "\n").replace('\r', "\n");
-    let text = normal.trim_end();
+    if text.contains('\r') {
+        return prompt_text(&text.replace("\r\n", "\n").replace('\r', "\n"));
+    }
+    let text = text.trim_end();
     let first = text.find(|c: char| !c.is_whitespace()).unwrap_or(text.len());
     let start = text[..first].rfind('\n').map_or(0, |newline| newline + 1);
     text[start..].to_owned()

@@ -5,7 +5,7 @@
 pub(super) mod cut;
 mod literal;
 
-use super::dialect::{Dialect, known_field, squashed};
+use super::dialect::{closest_key, known_field, squashed};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue, Scalar};
 use super::source::Source;
@@ -13,7 +13,6 @@ use super::value::split_names;
 use super::write::quoted;
 use super::yaml::{self, YamlError};
 use crate::diagnostic::{Code, Diagnostic, Span};
-use crate::text::closest;
 use cut::{RawField, cut, holds_capability, looks_like_capability};
 use literal::literal_text;
 
@@ -242,9 +241,7 @@ impl Recovery<'_> {
 
 /// True for a key that is a typing mistake away from one that says what the agent may do.
 fn resembles_capability(key: &str) -> bool {
-    let keys = Dialect::ALL.iter().flat_map(|dialect| dialect.table().keys);
-    let capabilities = keys.filter(|(_, field)| field.is_capability()).map(|(key, _)| *key);
-    closest(key, capabilities).is_some()
+    closest_key(key).and_then(known_field).is_some_and(Field::is_capability)
 }
 
 fn reason(field: &RawField, text: &str, error: &YamlError) -> String {

@@ -27,7 +27,7 @@ pub(super) fn servers(node: &Node) -> Option<Map<String, Value>> {
         }
         NodeValue::Scalar(_) => {
             for name in super::value::names(node)? {
-                servers.insert(name, Value::Null);
+                insert(&mut servers, name, Value::Null)?;
             }
         }
     }

@@ -163,7 +163,10 @@ impl Normaliser<'_> {
     fn add_tool(&mut self, written: &str, span: Span, field: Field, list: &mut Vec<ToolName>) {
         let written = written.trim_matches(['"', '\'', '`', ' ']);
         let (name, pattern) = match written.split_once('(') {
-            Some((name, rest)) if rest.ends_with(')') => (name.trim(), Some(&rest[..rest.len() - 1])),
+            Some((name, rest)) if rest.ends_with(')') => {
+                // Nothing between the brackets is no pattern.
+                (name.trim(), Some(&rest[..rest.len() - 1]).filter(|pattern| !pattern.trim().is_empty()))
+            }
             _ => (written, None),
         };
         let purpose = if field == Field::DisallowedTools { Purpose::Withhold } else { Purpose::Offer };
