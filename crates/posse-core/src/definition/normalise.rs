@@ -3,6 +3,7 @@
 //! Every value that is not taken leaves a diagnostic; a capability that is not taken refuses the file.
 
 mod conflict;
+mod rules;
 mod settle;
 mod tools;
 mod words;
@@ -13,16 +14,13 @@ use super::dialect::{Dialect, closest_key, key_names, known_field};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue};
 use super::source::Source;
-use super::tool::{Resolved, ToolClass};
 use super::value::{amount, count, duration_ms, flag, names, text, word};
-use super::{
-    Budget, Definition, Model, PermissionMode, Permissions, Visibility, add_rules, permission, server,
-};
+use super::{Budget, Definition, Model, PermissionMode, Visibility, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
 use crate::text::{closest, first_hidden_character};
 use words::{
     approval_mode, belongs_inside, env, expectation, mode, network, object, one_of, sandbox_mode, set,
-    take_isolation, tools_of_rule, visibility,
+    take_isolation, visibility,
 };
 
 /// The most diagnostics of one definition; further ones are counted.
@@ -224,71 +222,6 @@ impl<'a> Normaliser<'a> {
         };
         *slot = (!value.is_empty()).then_some(value);
         true
-    }
-
-    fn take_permissions(&mut self, field: Field, entry: &Entry) -> bool {
-        let permissions = if field == Field::Permissions && permission::is_lists(&entry.value) {
-            let Some(permissions) = permission::lists(&entry.value) else { return false };
-            permissions
-        } else {
-            let Some(ordered) = permission::ordered(&entry.value) else { return false };
-            if ordered.order_lost {
-                let message = format!("`{}` depends on the order of its rules", entry.key);
-                let help = "the stricter reading was taken; write the rules as allow, ask and deny";
-                self.say(Diagnostic::new(Code::OrderedRules, message).with_help(help), entry.key_span);
-            }
-            ordered.permissions
-        };
-        let Permissions { allow, ask, deny, otherwise } = permissions;
-        let allow = self.canonical_rules(allow, entry);
-        let ask = self.canonical_rules(ask, entry);
-        let deny = self.canonical_rules(deny, entry);
-        let mut defaults: Vec<(String, String)> = Vec::new();
-        for (tool, action) in otherwise {
-            let names = self.canonical_rules(vec![tool], entry);
-            defaults.extend(names.into_iter().map(|name| (name, action.clone())));
-        }
-        let rules = self.definition.permissions.get_or_insert_default();
-        add_rules(&mut rules.allow, allow);
-        add_rules(&mut rules.ask, ask);
-        add_rules(&mut rules.deny, deny);
-        for (tool, action) in defaults {
-            let known = rules.otherwise.entry(tool).or_insert_with(|| action.clone());
-            if permission::rank(&action) > permission::rank(known) {
-                *known = action;
-            }
-        }
-        true
-    }
-
-    /// A rule under the canonical names of its tools; about a tool that does not exist it would decide nothing,
-    /// which a mistyped `deny` must not.
-    fn canonical_rules(&mut self, rules: Vec<String>, entry: &Entry) -> Vec<String> {
-        let mut out = Vec::new();
-        for rule in rules {
-            let (name, pattern) = match rule.split_once('(') {
-                Some((name, rest)) => (name.trim(), format!("({rest}")),
-                None => (rule.trim(), String::new()),
-            };
-            let pattern = if pattern == "()" { "" } else { pattern.as_str() };
-            let tools = tools_of_rule(name, self.definition.dialect);
-            if let [Resolved::Other(ToolClass::Unknown, unknown)] = &tools[..] {
-                self.report_tool(
-                    unknown,
-                    ToolClass::Unknown,
-                    self.place_of(unknown, entry.value.span),
-                    Field::Permissions,
-                );
-            }
-            for tool in &tools {
-                let names: Vec<&str> = match tool {
-                    Resolved::Known(names) => names.to_vec(),
-                    Resolved::Other(_, name) => vec![name],
-                };
-                out.extend(names.into_iter().map(|name| format!("{name}{pattern}")));
-            }
-        }
-        out
     }
 
     fn take_grant(&mut self, field: Field, node: &Node) -> bool {
