@@ -76,7 +76,6 @@ pub struct Checked {
 pub fn read_paths(paths: &[PathBuf]) -> Checked {
     let mut walker = Walker::skipping(&[".git", "node_modules", "target"]);
     let mut files: Vec<String> = Vec::new();
-    // A file that a person names is likely an agent, wherever it is.
     let named: HashSet<String> = paths.iter().filter(|path| !path.is_dir()).map(|path| shown(path)).collect();
     for path in paths {
         let candidates = if path.is_dir() {
@@ -87,10 +86,7 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
         files.extend(candidates.iter().map(|file| shown(file)));
     }
     let read = in_parallel(&files, |file| {
-        let mut clues = clues(file);
-        if clues.place == PlaceKind::Elsewhere && named.contains(file) {
-            clues.place = PlaceKind::Likely;
-        }
+        let clues = if named.contains(file) { clues_of_named(file) } else { clues(file) };
         (clues.place, Loaded::open(Path::new(file), clues).map(Loaded::read))
     });
     let mut found = Vec::new();
@@ -114,6 +110,13 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
     let mut registry = Registry::collect(found, Duplicates::Shadow);
     registry.problems.extend(walker.problems);
     Checked { registry, files: files.len(), named }
+}
+
+/// A file that a person names is likely an agent, wherever it is.
+fn clues_of_named(path: &str) -> Clues {
+    let clues = clues(path);
+    let place = if clues.place == PlaceKind::Elsewhere { PlaceKind::Likely } else { clues.place };
+    Clues { place, ..clues }
 }
 
 /// A path as it was given, without a leading `./`.
@@ -230,13 +233,10 @@ pub fn read_as(path: &str, bytes: Vec<u8>) -> Vec<Reading> {
 
 /// Reads the one file a person names, in the dialect they name, if they do.
 pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, Diagnostic> {
-    let mut clues = clues(&path.display().to_string());
+    let mut clues = clues_of_named(&path.display().to_string());
     if dialect.is_some() {
         clues.dialect = dialect;
         clues.place = PlaceKind::Family;
-    } else if clues.place == PlaceKind::Elsewhere {
-        // A file that a person names as an agent is likely one.
-        clues.place = PlaceKind::Likely;
     }
     Loaded::open(path, clues).map(Loaded::read)
 }

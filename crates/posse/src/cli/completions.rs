@@ -7,8 +7,8 @@ use crate::print::{Level, Printer};
 
 /// Print a completion script for a shell
 ///
-/// For bash: `mkdir -p ~/.local/share/bash-completion/completions`, then
-/// `posse completions bash > ~/.local/share/bash-completion/completions/posse`
+/// Write it where your shell looks: for bash `~/.local/share/bash-completion/completions/posse`, for fish
+/// `~/.config/fish/completions/posse.fish`, for zsh a file `_posse` in a directory of `$fpath`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// The shell
