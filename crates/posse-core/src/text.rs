@@ -117,6 +117,11 @@ pub fn one_line(text: &str, characters_max: usize) -> String {
     cut
 }
 
+/// As much of a text as fits in some bytes, without half a character.
+pub fn cut_at_char(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::{closest, first_hidden_character, one_line, visible};

@@ -54,6 +54,21 @@ pub enum Identity {
     Folder,
 }
 
+/// What a dialect's own tool takes for keys that a file leaves out, where it differs from Posse's choice.
+#[derive(Debug)]
+pub struct Defaults {
+    /// The model, as a definition would name it.
+    pub model: Option<&'static str>,
+    /// The wall clock, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Questions to the model.
+    pub turns: Option<u64>,
+}
+
+impl Defaults {
+    const NONE: Defaults = Defaults { model: None, timeout_ms: None, turns: None };
+}
+
 /// What one dialect's files look like.
 #[derive(Debug)]
 pub struct Table {
@@ -65,6 +80,8 @@ pub struct Table {
     pub colon_in_name: bool,
     /// True when a tool of an MCP server is written `server_tool`.
     pub underscore_joins_server: bool,
+    /// What the tool takes where its file says nothing.
+    pub defaults: Defaults,
     /// Its keys, as its documentation spells them.
     pub keys: &'static [(&'static str, Field)],
     /// Keys that only this dialect uses.

@@ -1,6 +1,6 @@
 //! Claude Code: user, project and plugin agents, and `--agents`.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::Field;
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: true,
     colon_in_name: false,
     underscore_joins_server: false,
+    defaults: Defaults::NONE,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -1,6 +1,6 @@
 //! Crush: Claude Code's keys under its own tool names, and a flat list under the hook `Stop`.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::Field;
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: true,
     colon_in_name: true,
     underscore_joins_server: false,
+    defaults: Defaults::NONE,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

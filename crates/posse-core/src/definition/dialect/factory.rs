@@ -1,6 +1,6 @@
 //! Factory droids: `.factory/droids`, close to Claude Code.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::Field;
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: true,
     colon_in_name: true,
     underscore_joins_server: false,
+    defaults: Defaults::NONE,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -1,6 +1,6 @@
 //! Gemini CLI: `.gemini/agents`. Its own reader refuses unknown keys; this one keeps them.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::{Field, Unit};
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: true,
     colon_in_name: true,
     underscore_joins_server: false,
+    defaults: Defaults { model: None, timeout_ms: Some(600_000), turns: Some(30) },
     keys: &[
         ("kind", Field::Kind),
         ("name", Field::Name),

@@ -1,6 +1,6 @@
 //! Netclaw: one Markdown file, or the older JSON file with its prompt in a Markdown file beside it.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::{Field, Unit};
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: true,
     colon_in_name: true,
     underscore_joins_server: false,
+    defaults: Defaults { model: Some("compaction"), timeout_ms: Some(60_000), turns: None },
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -1,6 +1,6 @@
 //! OpenCode: `.opencode/agent` and `.opencode/agents`. The name is the path below that directory unless a key `name` says otherwise.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::Field;
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: false,
     colon_in_name: true,
     underscore_joins_server: true,
+    defaults: Defaults::NONE,
     keys: &[
         ("name", Field::Name),
         ("description", Field::Description),

@@ -1,6 +1,6 @@
 //! Posse's own form: Claude Code's keys and what no tool has in one file. Its tool table holds the names of products that have no dialect here.
 
-use super::{Identity, Table};
+use super::{Defaults, Identity, Table};
 use crate::definition::field::{Field, Unit};
 
 pub(super) const TABLE: Table = Table {
@@ -8,6 +8,7 @@ pub(super) const TABLE: Table = Table {
     description_required: false,
     colon_in_name: true,
     underscore_joins_server: false,
+    defaults: Defaults::NONE,
     keys: &[
         ("name", Field::Name),
         ("display_name", Field::DisplayName),

@@ -1,0 +1,277 @@
+//! From a definition, a request and what is configured to a plan, or to why there is none.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::system::{self, ContextFile};
+use super::tools;
+use super::{Choice, DefinitionSource, Limits, OutputContract, Plan};
+use crate::definition::{Definition, PermissionMode, Scope};
+use crate::id::RunId;
+use crate::message::Message;
+use crate::model::{ModelWorld, Wanted, choose_model};
+
+/// What a caller asks.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Request {
+    /// What is to be done.
+    pub task: String,
+    /// What the caller adds.
+    pub context: Option<String>,
+    /// Who asks.
+    pub caller: String,
+    /// How many runs are above this one.
+    pub depth: u32,
+    /// The run that asks.
+    pub parent_run_id: Option<RunId>,
+    /// The chain of runs it belongs to.
+    pub session_id: Option<RunId>,
+    /// The conversation to go on with.
+    pub prior: Vec<Arc<Message>>,
+    /// Another model.
+    pub model: Option<String>,
+    /// Another engine.
+    pub engine: Option<String>,
+    /// Another wall clock.
+    pub timeout_ms: Option<u64>,
+    /// Other turns.
+    pub turns: Option<u64>,
+    /// Another budget.
+    pub budget_usd: Option<f64>,
+    /// Another mode.
+    pub permission_mode: Option<PermissionMode>,
+}
+
+/// A configured value and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The value.
+    pub value: Value,
+    /// `~/.config/posse/config.toml:3`.
+    pub from: String,
+}
+
+/// Configured values by their dotted keys.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Settings(pub BTreeMap<String, Setting>);
+
+impl Settings {
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Setting> {
+        self.0.get(key)
+    }
+
+    /// The text of a key.
+    pub fn text(&self, key: &str) -> Option<(&str, &str)> {
+        let setting = self.get(key)?;
+        setting.value.as_str().map(|value| (value, setting.from.as_str()))
+    }
+
+    /// True when a switch is on.
+    pub fn is_on(&self, key: &str) -> bool {
+        self.get(key).is_some_and(|setting| setting.value == Value::Bool(true))
+    }
+
+    /// What stands below a table, by the rest of its key.
+    pub fn below<'a>(&'a self, table: &'a str) -> impl Iterator<Item = (&'a str, &'a Setting)> {
+        self.0.iter().filter_map(move |(key, setting)| {
+            key.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')).map(|rest| (rest, setting))
+        })
+    }
+}
+
+/// What a plan depends on besides the definition and the request, looked up beforehand.
+#[derive(Debug, Clone)]
+pub struct Surroundings<'a> {
+    /// Where the definition came from.
+    pub source: DefinitionSource,
+    /// Its scope.
+    pub scope: Scope,
+    /// What is configured.
+    pub settings: &'a Settings,
+    /// What models there are.
+    pub models: &'a ModelWorld,
+    /// The tools that can be offered.
+    pub tools: &'a [&'a str],
+    /// The directory to work in.
+    pub workspace: String,
+    /// The directory as the model is told, where that differs.
+    pub workspace_shown: Option<String>,
+    /// The day, as `2026-11-15`.
+    pub date: String,
+    /// The kind of machine.
+    pub platform: String,
+    /// The files that the definition or the configuration asks for.
+    pub context_files: Vec<ContextFile>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What to do about it.
+    pub kind: RefusalKind,
+    /// What is wrong.
+    pub message: String,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+/// What a refusal means to a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// It cannot be planned: a bad value, no model, no key.
+    Unplannable,
+    /// No model is configured, and nobody has looked for servers on this machine yet.
+    LookForServers,
+    /// It asks for what is not to be had here, and would be weaker without it.
+    Unavailable,
+}
+
+impl Refusal {
+    /// A refusal because something is wrong or missing.
+    pub fn unplannable(message: impl Into<String>, help: impl Into<String>) -> Refusal {
+        let (message, help) = (message.into(), Some(help.into()));
+        Refusal { kind: RefusalKind::Unplannable, message, help }
+    }
+
+    fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Refusal {
+        let (message, help) = (message.into(), Some(help.into()));
+        Refusal { kind: RefusalKind::Unavailable, message, help }
+    }
+}
+
+/// Decides everything for one run, or says why it cannot be done.
+pub fn resolve(
+    definition: &Definition,
+    request: &Request,
+    surroundings: &Surroundings<'_>,
+) -> Result<Plan, Refusal> {
+    refuse_what_is_not_here(definition)?;
+    let mut warnings = Vec::new();
+    let engine = engine(definition, request)?;
+    let wanted = Wanted::new(definition, request);
+    let settings = surroundings.settings;
+    let model = choose_model(&wanted, surroundings.models, settings, &mut warnings)?;
+    let compaction = match settings.text("roles.compaction") {
+        Some((name, from)) => {
+            let wanted = Wanted::Named { name: name.to_owned(), from: from.to_owned() };
+            choose_model(&wanted, surroundings.models, settings, &mut warnings)?
+        }
+        None => Choice::new(model.value.clone(), "the run's own model"),
+    };
+    let limits = Limits::resolve(definition, request, settings, model.value.price.is_some());
+    refuse_uncountable_money(&limits, &model.value)?;
+    refuse_long_input(request, &limits)?;
+    let tools = tools::offered(definition, surroundings.tools, &mut warnings)?;
+    let output = definition
+        .output_schema
+        .clone()
+        .map(|schema| OutputContract { schema, retries: definition.output_retries.unwrap_or(2) });
+    let effort = definition.effort.clone().map(|effort| Choice::new(effort, "definition"));
+    warn_about_parts_left_out(definition, &mut warnings);
+    Ok(Plan {
+        agent: definition.slug(),
+        definition: surroundings.source.clone(),
+        caller: request.caller.clone(),
+        depth: request.depth,
+        parent_run_id: request.parent_run_id,
+        session_id: request.session_id,
+        task: request.task.clone(),
+        context: request.context.clone(),
+        prior: request.prior.clone(),
+        engine,
+        model,
+        compaction_model: compaction,
+        effort,
+        tools,
+        permission_mode: permission_mode(definition, request),
+        isolation: Choice::new("none".to_owned(), "default"),
+        workspace: Choice::new(surroundings.workspace.clone(), "working directory"),
+        workspace_shown: surroundings.workspace_shown.clone(),
+        system: system::blocks(definition, surroundings, output.as_ref()),
+        output,
+        limits,
+        warnings,
+    })
+}
+
+/// What would be weaker if it were left out is a refusal, never a silent change.
+fn refuse_what_is_not_here(definition: &Definition) -> Result<(), Refusal> {
+    if let Some(isolation) = definition.isolation.as_deref().filter(|isolation| *isolation != "none") {
+        let message = format!("isolation `{isolation}` is not available here");
+        return Err(Refusal::unavailable(message, "remove `isolation`, or write `isolation: none`"));
+    }
+    if let Some(workspace) = definition.workspace.as_deref().filter(|workspace| *workspace != "shared") {
+        let message = format!("workspace `{workspace}` is not available here");
+        return Err(Refusal::unavailable(message, "remove `workspace`, or write `workspace: shared`"));
+    }
+    if let Some(network) = definition.network.as_ref().filter(|network| **network != Value::from("full")) {
+        let message = format!("network {network} cannot be held without an isolation");
+        return Err(Refusal::unavailable(message, "remove `network`, or write `network: full`"));
+    }
+    if definition.hooks.as_ref().is_some_and(|hooks| *hooks != Value::Null && *hooks != serde_json::json!({}))
+    {
+        let message = "the definition has hooks, which cannot be run here";
+        return Err(Refusal::unavailable(message, "remove `hooks` to run the agent without them"));
+    }
+    Ok(())
+}
+
+fn engine(definition: &Definition, request: &Request) -> Result<Choice<String>, Refusal> {
+    let choice = match (&request.engine, &definition.engine) {
+        (Some(engine), _) => Choice::new(engine.clone(), "--engine"),
+        (None, Some(engine)) => Choice::new(engine.clone(), "definition"),
+        (None, None) => Choice::new("native".to_owned(), "default"),
+    };
+    if choice.value == "native" {
+        return Ok(choice);
+    }
+    let message = format!("engine `{}` (from {}) is not available here", choice.value, choice.from);
+    Err(Refusal::unplannable(message, "use `native`, the only engine there is"))
+}
+
+fn permission_mode(definition: &Definition, request: &Request) -> Choice<String> {
+    match (request.permission_mode, definition.permission_mode) {
+        (Some(mode), _) => Choice::new(mode.as_str().to_owned(), "--permission-mode"),
+        (None, Some(mode)) => Choice::new(mode.as_str().to_owned(), "definition"),
+        (None, None) => Choice::new("default".to_owned(), "default"),
+    }
+}
+
+fn refuse_uncountable_money(limits: &Limits, model: &crate::model::ModelChoice) -> Result<(), Refusal> {
+    let Some(budget) = limits.budget_usd.as_ref().filter(|_| model.price.is_none()) else { return Ok(()) };
+    let message = format!(
+        "a budget of {} USD (from {}) cannot be held: the price of `{}/{}` is not known",
+        budget.value, budget.from, model.provider, model.model
+    );
+    let help = format!(
+        "add [prices.\"{}/{}\"] with `input` and `output` in USD per million tokens to your configuration, or drop the budget",
+        model.provider, model.model
+    );
+    Err(Refusal::unplannable(message, help))
+}
+
+fn refuse_long_input(request: &Request, limits: &Limits) -> Result<(), Refusal> {
+    let bytes = request.task.len() + request.context.as_deref().map_or(0, str::len);
+    let limit = &limits.input_bytes;
+    if bytes as u64 <= limit.value {
+        return Ok(());
+    }
+    let message =
+        format!("task and context are {bytes} bytes; the limit is {} (from {})", limit.value, limit.from);
+    Err(Refusal::unplannable(message, "put the material into a file and name it in the task"))
+}
+
+fn warn_about_parts_left_out(definition: &Definition, warnings: &mut Vec<String>) {
+    if definition.mcp_servers.as_ref().is_some_and(|servers| !servers.is_empty()) {
+        warnings.push("`mcpServers` are not connected: the agent runs without their tools".to_owned());
+    }
+    if definition.skills.as_ref().is_some_and(|skills| !skills.is_empty()) {
+        warnings.push("`skills` are not loaded: the agent runs without them".to_owned());
+    }
+    if definition.memory.is_some() {
+        warnings.push("`memory` is not kept: the agent runs without it".to_owned());
+    }
+}

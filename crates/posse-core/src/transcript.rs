@@ -1,0 +1,368 @@
+//! The events of a run, folded as they are appended: what the next step is decided from.
+//!
+//! The events themselves are the store's. Folding again from the first gives the same state; a step never
+//! does that, so that a long run stays linear.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::event::{Answered, Compacted, Event, Fact, Note, NoteKind, ToolFinished, ToolStarted};
+use crate::message::{Finish, Message, Part, Role, ToolCall, ToolResult, Usage};
+use crate::outcome::{Outcome, StopReason};
+use crate::plan::Plan;
+use crate::time::Time;
+
+/// Bytes of text that make about one token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The state of a run after some of its events.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transcript {
+    /// The place of the next event, from 1.
+    pub next_seq: u64,
+    /// When it started.
+    pub started_at: Time,
+    /// When the last event happened.
+    pub last_at: Time,
+    /// The conversation as it would be sent.
+    pub messages: Vec<Arc<Message>>,
+    /// The calls of the last answer, in order, until all of them are answered.
+    pub open_calls: Vec<OpenCall>,
+    /// The turn that is asked and not answered.
+    pub asking: Option<u64>,
+    /// Turns that were answered.
+    pub turns: u64,
+    /// Calls that were answered, whatever the answer.
+    pub tool_calls: u64,
+    /// What was used.
+    pub usage: Usage,
+    /// What it cost; `None` where a price is not known.
+    pub cost_usd: Option<f64>,
+    /// About how many tokens the conversation has.
+    pub context_tokens: u64,
+    /// How the last answer ended.
+    pub finish: Option<Finish>,
+    /// True when the model refused the conversation as too long, until it is shortened.
+    pub context_too_long: bool,
+    /// True when the conversation was shortened and nothing has been answered since.
+    pub just_compacted: bool,
+    /// True once the last turn was granted.
+    pub last_turn: bool,
+    /// True when the model has spoken, calls no tool, and nobody has said anything since.
+    pub to_judge: bool,
+    /// How many answers in a row were empty.
+    pub empty_answers: u64,
+    /// How many answers did not fit the schema.
+    pub wrong_outputs: u64,
+    /// Why it is to stop.
+    pub stop: Option<StopReason>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// What was said to the run and not yet passed on.
+    said: Vec<String>,
+}
+
+/// A call that waits for its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenCall {
+    /// The call.
+    pub call: ToolCall,
+    /// How far it is.
+    pub state: CallState,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallState {
+    /// Not begun.
+    Waiting,
+    /// Begun, and not known to be done.
+    Begun {
+        /// True when it may have changed something.
+        effectful: bool,
+    },
+    /// Done.
+    Finished(ToolResult),
+}
+
+/// An event that cannot follow what came before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IllegalEvent {
+    /// Its place.
+    pub seq: u64,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl fmt::Display for IllegalEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event {} cannot be there: {}", self.seq, self.message)
+    }
+}
+
+impl Transcript {
+    /// A run before its first event.
+    pub fn new() -> Transcript {
+        Transcript {
+            next_seq: 1,
+            started_at: Time(0),
+            last_at: Time(0),
+            messages: Vec::new(),
+            open_calls: Vec::new(),
+            asking: None,
+            turns: 0,
+            tool_calls: 0,
+            usage: Usage::default(),
+            cost_usd: Some(0.0),
+            context_tokens: 0,
+            finish: None,
+            context_too_long: false,
+            just_compacted: false,
+            last_turn: false,
+            to_judge: false,
+            empty_answers: 0,
+            wrong_outputs: 0,
+            stop: None,
+            outcome: None,
+            said: Vec::new(),
+        }
+    }
+
+    /// The state after all of these; what cannot follow is an error.
+    pub fn fold<'a>(events: impl IntoIterator<Item = &'a Event>) -> Result<Transcript, IllegalEvent> {
+        let mut transcript = Transcript::new();
+        for event in events {
+            transcript.append(event)?;
+        }
+        Ok(transcript)
+    }
+
+    /// Takes the next event in.
+    pub fn append(&mut self, event: &Event) -> Result<(), IllegalEvent> {
+        let illegal = |message: String| IllegalEvent { seq: event.seq, message };
+        if event.seq != self.next_seq {
+            return Err(illegal(format!("{} is the next place", self.next_seq)));
+        }
+        if self.outcome.is_some() {
+            return Err(illegal("the run has ended".to_owned()));
+        }
+        if matches!(event.fact, Fact::Started(_)) != (event.seq == 1) {
+            return Err(illegal("a run starts with `started`, once".to_owned()));
+        }
+        self.take(&event.fact, event.at).map_err(illegal)?;
+        self.next_seq += 1;
+        self.last_at = event.at;
+        Ok(())
+    }
+
+    fn take(&mut self, fact: &Fact, at: Time) -> Result<(), String> {
+        match fact {
+            Fact::Started(plan) => self.started(plan, at),
+            Fact::Asked(asked) => self.asked(asked.turn, asked.note.as_ref()),
+            Fact::Answered(answered) => return self.answered(answered),
+            Fact::Retried(retried) => self.context_too_long = retried.context_too_long,
+            Fact::ToolStarted(started) => return self.tool_started(started),
+            Fact::ToolFinished(finished) => return self.tool_finished(finished),
+            Fact::Compacted(compacted) => self.compacted(compacted),
+            Fact::Said(said) => {
+                self.said.push(said.text.clone());
+                if self.asking.is_none() && self.open_calls.is_empty() {
+                    self.pass_on_said();
+                }
+            }
+            Fact::StopAsked(stop) => self.stop = self.stop.max(Some(stop.reason)),
+            Fact::Ended(outcome) => self.outcome = Some(outcome.clone()),
+            Fact::Unknown { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn started(&mut self, plan: &Plan, at: Time) {
+        self.started_at = at;
+        self.messages.clone_from(&plan.prior);
+        self.add_user_part(Part::Text { text: plan.first_message() });
+    }
+
+    fn asked(&mut self, turn: u64, note: Option<&Note>) {
+        // A question that was asked before a crash and not answered is void; what was said meanwhile goes first.
+        self.pass_on_said();
+        self.asking = Some(turn);
+        self.to_judge = false;
+        let Some(note) = note else { return };
+        match note.why {
+            NoteKind::LastTurn => self.last_turn = true,
+            NoteKind::WrongOutput => self.wrong_outputs += 1,
+            NoteKind::EmptyAnswer => {}
+        }
+        self.add_user_part(Part::Text { text: note.text.clone() });
+    }
+
+    fn answered(&mut self, answered: &Answered) -> Result<(), String> {
+        if self.asking != Some(answered.turn) {
+            return Err(format!("turn {} was not asked", answered.turn));
+        }
+        self.asking = None;
+        self.turns += 1;
+        self.add_cost(&answered.usage, answered.cost_usd);
+        self.context_tokens = answered.usage.total();
+        self.context_too_long = false;
+        self.just_compacted = false;
+        self.finish = Some(answered.finish);
+        let message =
+            if self.last_turn { without_calls(&answered.message) } else { answered.message.clone() };
+        let waiting = |call: &ToolCall| OpenCall { call: call.clone(), state: CallState::Waiting };
+        self.open_calls = message.calls().map(waiting).collect();
+        self.to_judge = self.open_calls.is_empty();
+        if self.to_judge && message.text().trim().is_empty() {
+            // An API refuses an answer without words in the conversation.
+            self.empty_answers += 1;
+        } else {
+            self.empty_answers = 0;
+            self.messages.push(message);
+        }
+        if self.to_judge {
+            self.pass_on_said();
+        }
+        Ok(())
+    }
+
+    fn tool_started(&mut self, started: &ToolStarted) -> Result<(), String> {
+        let open = self.open_call(&started.call_id)?;
+        open.state = CallState::Begun { effectful: started.effectful };
+        Ok(())
+    }
+
+    fn tool_finished(&mut self, finished: &ToolFinished) -> Result<(), String> {
+        let open = self.open_call(&finished.call_id)?;
+        open.state = CallState::Finished(ToolResult {
+            call_id: finished.call_id.clone(),
+            name: open.call.name.clone(),
+            text: finished.text.clone(),
+            is_error: finished.is_error,
+        });
+        self.tool_calls += 1;
+        self.context_tokens += finished.text.len() as u64 / BYTES_PER_TOKEN;
+        if self.open_calls.iter().all(|open| matches!(open.state, CallState::Finished(_))) {
+            for open in std::mem::take(&mut self.open_calls) {
+                if let CallState::Finished(result) = open.state {
+                    self.add_user_part(Part::ToolResult(result));
+                }
+            }
+            self.pass_on_said();
+        }
+        Ok(())
+    }
+
+    fn open_call(&mut self, call_id: &str) -> Result<&mut OpenCall, String> {
+        let is_open =
+            |open: &&mut OpenCall| open.call.id == call_id && !matches!(open.state, CallState::Finished(_));
+        self.open_calls.iter_mut().find(is_open).ok_or_else(|| format!("call {call_id} is not open"))
+    }
+
+    /// The task stays; the summary stands for what followed, up to the last answer and its results.
+    fn compacted(&mut self, compacted: &Compacted) {
+        self.add_cost(&compacted.usage, compacted.cost_usd);
+        let kept = self.kept_when_compacted();
+        let mut first =
+            self.messages.first().map_or_else(|| Message::user(""), |first| first.as_ref().clone());
+        if let Some(earlier) = first.parts.iter().position(is_summary) {
+            first.parts.truncate(earlier);
+        }
+        first.parts.push(Part::Text { text: format!("{SUMMARY_OPENS}\n{}\n</summary>", compacted.summary) });
+        let mut messages = vec![Arc::new(first)];
+        messages.extend(self.messages.drain(kept..));
+        self.messages = messages;
+        self.context_tokens =
+            self.messages.iter().map(|message| bytes(message)).sum::<u64>() / BYTES_PER_TOKEN;
+        self.context_too_long = false;
+        self.just_compacted = true;
+    }
+
+    /// The first message that a summary does not replace: the last answer of the model.
+    pub fn kept_when_compacted(&self) -> usize {
+        let last = self.messages.iter().rposition(|message| message.role == Role::Assistant);
+        last.unwrap_or(self.messages.len())
+    }
+
+    /// True when a summary would replace something.
+    pub fn can_compact(&self) -> bool {
+        self.kept_when_compacted() > 1 && !self.just_compacted
+    }
+
+    fn add_cost(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        self.usage = self.usage.plus(usage);
+        self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
+    }
+
+    fn pass_on_said(&mut self) {
+        for text in std::mem::take(&mut self.said) {
+            self.to_judge = false;
+            self.add_user_part(Part::Text { text });
+        }
+    }
+
+    /// Roles alternate: what follows a message of the caller's side becomes part of it.
+    fn add_user_part(&mut self, part: Part) {
+        match self.messages.last_mut().filter(|last| last.role == Role::User) {
+            Some(last) => Arc::make_mut(last).parts.push(part),
+            None => self.messages.push(Arc::new(Message { role: Role::User, parts: vec![part] })),
+        }
+    }
+
+    /// The last answer of the model.
+    pub fn last_answer(&self) -> Option<&Message> {
+        self.messages.iter().rev().find(|message| message.role == Role::Assistant).map(Arc::as_ref)
+    }
+
+    /// The conversation with every call answered, for a run that goes on where this one ended.
+    pub fn settled_messages(&self) -> Vec<Arc<Message>> {
+        let mut settled = self.clone();
+        settled.said.clear();
+        for open in std::mem::take(&mut settled.open_calls) {
+            let result = match open.state {
+                CallState::Finished(result) => result,
+                CallState::Waiting | CallState::Begun { .. } => ToolResult {
+                    call_id: open.call.id.clone(),
+                    name: open.call.name.clone(),
+                    text:
+                        "The run was stopped before this call was done; it may or may not have taken effect."
+                            .to_owned(),
+                    is_error: true,
+                },
+            };
+            settled.add_user_part(Part::ToolResult(result));
+        }
+        settled.messages
+    }
+}
+
+/// In the last turn no tool may be called, whatever the model asks for.
+fn without_calls(message: &Message) -> Arc<Message> {
+    let mut message = message.clone();
+    message.parts.retain(|part| !matches!(part, Part::ToolCall(_)));
+    Arc::new(message)
+}
+
+const SUMMARY_OPENS: &str = "<summary of the work so far>";
+
+fn is_summary(part: &Part) -> bool {
+    matches!(part, Part::Text { text } if text.starts_with(SUMMARY_OPENS))
+}
+
+fn bytes(message: &Message) -> u64 {
+    let part_bytes = |part: &Part| match part {
+        Part::Text { text } | Part::Thinking { text, .. } => text.len() as u64,
+        Part::ToolCall(call) => call.input.to_string().len() as u64,
+        Part::ToolResult(result) => result.text.len() as u64,
+    };
+    message.parts.iter().map(part_bytes).sum()
+}
+
+impl Default for Transcript {
+    fn default() -> Transcript {
+        Transcript::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;
