@@ -1,8 +1,13 @@
-//! What tests need and nobody else: a temporary project with its own home, and stable output.
+//! What tests need and nobody else: a temporary project with its own home, stable output, and a model
+//! server that follows a script.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+pub use model_server::{Api, ModelServer, Received, Reply, Script, Stop, Usage};
+
+pub mod model_server;
 
 /// A project directory and a home directory that vanish with the value.
 #[derive(Debug)]
