@@ -42,6 +42,16 @@ impl Places {
         }
     }
 
+    /// The file that transcripts are kept in.
+    pub fn store(&self) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| state.join("runs.db"))
+    }
+
+    /// Where the processes that run agents leave their locks and sockets.
+    pub fn owners(&self) -> Option<PathBuf> {
+        self.state.as_ref().map(|state| state.join("owners"))
+    }
+
     /// The directories of the project, the nearest first: from the working directory up to the repository's root.
     pub fn project_directories(&self) -> Vec<&Path> {
         let real_home = self.home.as_ref().and_then(|home| home.canonicalize().ok());

@@ -2,12 +2,21 @@
 
 mod check;
 mod completions;
+mod doctor;
 mod init;
 mod list;
+mod log;
 mod man;
+mod plan;
+mod result;
+mod resume;
+mod run;
+mod runs;
 mod schema;
 mod show;
+mod stop;
 mod trust;
+mod wait;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,7 +30,7 @@ use crate::app::App;
 use crate::error::{CommandError, Kind};
 use crate::print::{Level, Printer};
 
-/// Read, check and list subagents, whichever tool they were written for.
+/// Define, check and run subagents, whichever tool they were written for.
 #[derive(Debug, Parser)]
 #[command(name = "posse", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
@@ -65,6 +74,15 @@ enum Command {
     Show(show::Options),
     Check(check::Options),
     Trust(trust::Options),
+    Plan(plan::Options),
+    Run(Box<run::Options>),
+    Runs(runs::Options),
+    Log(log::Options),
+    Result(result::Options),
+    Wait(wait::Options),
+    Stop(stop::Options),
+    Resume(resume::Options),
+    Doctor(doctor::Options),
     Schema(schema::Options),
     Completions(completions::Options),
     Man(man::Options),
@@ -93,6 +111,15 @@ fn run(cli: &Cli) -> Result<u8, CommandError> {
         Command::Show(options) => show::run(&App::new(&cli.global)?, options),
         Command::Check(options) => check::run(&App::new(&cli.global)?, options),
         Command::Trust(options) => trust::run(&App::new(&cli.global)?, &cli.global, options),
+        Command::Plan(options) => plan::run(&App::new(&cli.global)?, options),
+        Command::Run(options) => run::run(&mut App::new(&cli.global)?, options),
+        Command::Runs(options) => runs::run(&App::new(&cli.global)?, options),
+        Command::Log(options) => log::run(&App::new(&cli.global)?, options),
+        Command::Result(options) => result::run(&App::new(&cli.global)?, options),
+        Command::Wait(options) => wait::run(&App::new(&cli.global)?, options),
+        Command::Stop(options) => stop::run(&App::new(&cli.global)?, options),
+        Command::Resume(options) => resume::run(&mut App::new(&cli.global)?, options),
+        Command::Doctor(options) => doctor::run(&App::new(&cli.global)?, options),
         Command::Schema(options) => schema::run(options),
         Command::Completions(options) => completions::run(options),
         Command::Man(options) => man::run(options),

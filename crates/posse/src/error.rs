@@ -12,6 +12,10 @@ pub enum Kind {
     Usage,
     /// A definition or configuration is bad or unknown.
     Definition,
+    /// A run was stopped.
+    Stopped,
+    /// It took longer than it may.
+    Exhausted,
     /// Trust, a caller or a ceiling forbids it.
     Refused,
 }
@@ -23,6 +27,8 @@ impl Kind {
             Kind::Internal => 1,
             Kind::Usage => 2,
             Kind::Definition => 3,
+            Kind::Stopped => 5,
+            Kind::Exhausted => 6,
             Kind::Refused => 7,
         }
     }
@@ -32,6 +38,8 @@ impl Kind {
             Kind::Internal => "internal",
             Kind::Usage => "usage",
             Kind::Definition => "definition",
+            Kind::Stopped => "stopped",
+            Kind::Exhausted => "exhausted",
             Kind::Refused => "refused",
         }
     }

@@ -85,6 +85,29 @@ impl Printer {
         quiet_on_closed_pipe(anstream::stderr().write_all(format!("{text}\n").as_bytes()))
     }
 
+    /// Warns on stderr about something that was decided.
+    pub fn warn(&self, text: &str) -> io::Result<()> {
+        self.hint(&format!("{}: {}", styled(YELLOW.bold(), "warning"), visible(text)))
+    }
+
+    /// True when a line on stderr can be drawn and taken back.
+    pub fn stderr_moves(&self) -> bool {
+        io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    }
+
+    /// Draws a line on stderr that the next one replaces, cut to the terminal.
+    pub fn moving_line(&self, text: &str) -> io::Result<()> {
+        let width = stderr_width().saturating_sub(1);
+        quiet_on_closed_pipe(
+            anstream::stderr().write_all(format!("\r{}", cut_to_width(text, width)).as_bytes()),
+        )
+    }
+
+    /// Takes that line back.
+    pub fn clear_moving_line(&self) -> io::Result<()> {
+        quiet_on_closed_pipe(anstream::stderr().write_all(b"\r\x1b[2K"))
+    }
+
     /// Prints an error and what to do next on stderr.
     pub fn error(&self, message: &str, help: Option<&str>) -> io::Result<()> {
         self.say(&format!("{}: {}", styled(RED.bold(), "error"), visible(message)))?;
@@ -133,6 +156,14 @@ impl Printer {
         visible_line(&shown)
     }
 
+    /// A text in which paths are as a person would name them.
+    pub fn shown_in_text(&self, text: &str) -> String {
+        let Some(places) = &self.places else { return visible_line(text) };
+        let text = text.replace(&format!("{}/", places.cwd.display()), "");
+        let home = places.home.as_ref().map(|home| format!("{}/", home.display()));
+        visible_line(&home.map_or_else(|| text.clone(), |home| text.replace(&home, "~/")))
+    }
+
     fn with_shown_paths(&self, diagnostic: &Diagnostic) -> Diagnostic {
         let mut shown = diagnostic.clone();
         shown.path = diagnostic.path.as_deref().map(|path| self.shown(path));
@@ -147,6 +178,21 @@ impl Printer {
 fn source_of(path: &str) -> Option<String> {
     let bytes = read_regular(Path::new(path)).ok()?;
     Source::decode(bytes).ok().map(|source| source.text().to_owned())
+}
+
+/// As much of a styled text as fits; styles take no room.
+fn cut_to_width(text: &str, width: usize) -> String {
+    let (mut out, mut used, mut in_escape) = (String::new(), 0, false);
+    for c in text.chars() {
+        in_escape = in_escape || c == '\u{1b}';
+        let room = if in_escape { 0 } else { unicode_width::UnicodeWidthChar::width(c).unwrap_or(0) };
+        if used + room <= width {
+            out.push(c);
+            used += room;
+        }
+        in_escape = in_escape && c != 'm';
+    }
+    out
 }
 
 /// A number and its noun.

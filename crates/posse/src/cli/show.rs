@@ -45,7 +45,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
 }
 
 /// The entry of that name, or the failure that says which name was meant.
-fn find<'a>(registry: &'a posse_core::registry::Registry, name: &str) -> Result<&'a Entry, CommandError> {
+pub fn find<'a>(registry: &'a posse_core::registry::Registry, name: &str) -> Result<&'a Entry, CommandError> {
     registry.find(name).ok_or_else(|| {
         let help = match registry.suggest(name) {
             Some(meant) => format!("did you mean `{meant}`?"),

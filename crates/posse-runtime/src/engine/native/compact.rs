@@ -1,0 +1,133 @@
+//! Shortening a conversation: a model is shown it as text and writes what must not be lost.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::event::{Compacted, Fact, StopAsked};
+use posse_core::message::{Message, Part, Role};
+use posse_core::outcome::RunError;
+use posse_core::text::cut_at_char;
+
+use super::{NativeRun, Trying, Verdict, cost, output_tokens_max, provider_failed, retried};
+use crate::provider::{Ask, Fault, Thinking};
+use crate::store::{Durability, StoreError};
+
+/// The most bytes of one tool's result that the record shows.
+const RESULT_BYTES_MAX: usize = 4_000;
+/// Bytes of the record for each token of the window, a fourth of which is left for the answer.
+const BYTES_PER_WINDOW_TOKEN: u64 = 2;
+/// The most bytes of the record where the window is not known.
+const RECORD_BYTES_DEFAULT: u64 = 200_000;
+
+impl NativeRun<'_> {
+    /// Replaces what can be replaced by a summary; gives why the run fails if that cannot be had.
+    pub(super) async fn compact(&mut self) -> Result<Option<RunError>, StoreError> {
+        let plan = self.plan.clone();
+        let model = &plan.compaction_model.value;
+        let mut provider = match self.engine.providers.open(model) {
+            Ok(provider) => provider,
+            Err(message) => return Ok(Some(RunError::new("provider", message))),
+        };
+        let kept = self.transcript.kept_when_compacted();
+        let bytes_max =
+            model.context_tokens.map_or(RECORD_BYTES_DEFAULT, |tokens| tokens * BYTES_PER_WINDOW_TOKEN);
+        let record =
+            record(&self.transcript.messages[..kept], usize::try_from(bytes_max).unwrap_or(usize::MAX));
+        let messages = [Arc::new(Message::user(record))];
+        let system = [include_str!("compact.md").trim_end().to_owned()];
+        let ask = Ask {
+            model: &model.model,
+            system: &system,
+            tools: &[],
+            tools_allowed: false,
+            messages: &messages,
+            output_tokens_max: output_tokens_max(model),
+            thinking: Thinking::Unset,
+            thinks: false,
+            stall: Duration::from_millis(plan.limits.stall_ms.value),
+        };
+        let turn = self.transcript.turns + 1;
+        let mut trying = Trying::new(&plan);
+        let mut unseen = |_| {};
+        loop {
+            let answer = tokio::select! {
+                biased;
+                reason = self.stop.asked() => Err(reason),
+                answer = provider.answer(&ask, &mut unseen) => Ok(answer),
+            };
+            match answer {
+                Err(reason) => {
+                    self.note(Fact::StopAsked(StopAsked { reason }));
+                    return Ok(None);
+                }
+                Ok(Ok(answer)) => {
+                    let summary = answer.message.text();
+                    if summary.trim().is_empty() {
+                        let error = RunError::new(
+                            "context",
+                            "the conversation is too long, and its summary was empty",
+                        );
+                        return Ok(Some(error));
+                    }
+                    let cost_usd = cost(model, &answer.usage);
+                    let messages = kept as u64;
+                    self.note(Fact::Compacted(Compacted {
+                        summary,
+                        messages,
+                        usage: answer.usage,
+                        cost_usd,
+                    }));
+                    self.recorder.flush(Durability::Process).await?;
+                    return Ok(None);
+                }
+                Ok(Err(error)) => match trying.failed(&error) {
+                    Verdict::Again(wait) => {
+                        let mut again = error.clone();
+                        again.fault = Fault::Passing;
+                        self.note(retried(turn, trying.failures, wait, &again));
+                        self.recorder.flush(Durability::Process).await?;
+                        if !self.sleep(wait).await {
+                            return Ok(None);
+                        }
+                    }
+                    Verdict::Shorten => {
+                        let message = "the conversation is too long even to be shortened";
+                        return Ok(Some(RunError::new("context", message)));
+                    }
+                    Verdict::GiveUp(why) => return Ok(Some(provider_failed(&plan, &error, why))),
+                },
+            }
+        }
+    }
+}
+
+/// The conversation as text; from its middle is left out what does not fit.
+fn record(messages: &[Arc<Message>], bytes_max: usize) -> String {
+    let mut text = String::new();
+    for message in messages {
+        let who = match message.role {
+            Role::User => "User",
+            Role::Assistant => "Agent",
+        };
+        for part in &message.parts {
+            let written = match part {
+                Part::Text { text: said } => writeln!(text, "{who}: {said}\n"),
+                Part::Thinking { .. } => Ok(()),
+                Part::ToolCall(call) => writeln!(text, "Agent called {} {}\n", call.name, call.input),
+                Part::ToolResult(result) => {
+                    let kept = cut_at_char(&result.text, RESULT_BYTES_MAX);
+                    let mark = if kept.len() < result.text.len() { " […]" } else { "" };
+                    writeln!(text, "{} answered: {kept}{mark}\n", result.name)
+                }
+            };
+            written.expect("writing to a string does not fail");
+        }
+    }
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let head = cut_at_char(&text, bytes_max / 3);
+    let tail_start = text.ceil_char_boundary(text.len() - (bytes_max - head.len()));
+    format!("{head}\n[… left out …]\n{}", &text[tail_start..])
+}

@@ -1,0 +1,223 @@
+//! A provider over HTTP: one protocol, one endpoint, and what of a conversation is already written.
+//!
+//! A conversation only grows, so its messages are written once; each request puts the few that are new after them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::message::{Answer, Message, Role};
+use tokio::time::timeout;
+
+use super::sse::Sse;
+use super::transport::{Transport, WireRequest, WireResponse};
+use super::{Answering, Ask, Delta, Fault, Protocol, Provider, ProviderError};
+
+/// The most bytes of one answer.
+const RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most bytes of an error's body that are read.
+const ERROR_BYTES_MAX: usize = 64 * 1024;
+/// The longest `retry-after` that is believed.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
+/// How many of the last messages are written anew each time: those whose end may be marked for caching.
+const MARKED_MESSAGES: usize = 3;
+
+/// One endpoint, for one run.
+pub struct HttpProvider {
+    protocol: &'static dyn Protocol,
+    transport: Transport,
+    base_url: String,
+    headers: Vec<(String, String)>,
+    written: Written,
+    requests: usize,
+}
+
+/// The part of a conversation that is written already.
+#[derive(Default)]
+struct Written {
+    bytes: Vec<u8>,
+    /// The messages in it, to notice when a conversation was shortened.
+    messages: Vec<Arc<Message>>,
+}
+
+impl HttpProvider {
+    /// An endpoint that is asked with these headers besides the protocol's own.
+    pub(crate) fn new(
+        protocol: &'static dyn Protocol,
+        transport: Transport,
+        base_url: &str,
+        key: Option<&str>,
+        more_headers: Vec<(String, String)>,
+    ) -> HttpProvider {
+        let own = protocol.headers(key).into_iter().map(|(name, value)| (name.to_owned(), value));
+        HttpProvider {
+            protocol,
+            transport,
+            base_url: base_url.trim_end_matches('/').to_owned(),
+            headers: own.chain(more_headers).collect(),
+            written: Written::default(),
+            requests: 0,
+        }
+    }
+
+    fn request(&mut self, ask: &Ask<'_>) -> WireRequest {
+        let path = self.protocol.path(ask.model);
+        let messages = self.written.with(self.protocol, ask.messages);
+        let mut body = Vec::with_capacity(messages.len() + 8192);
+        self.protocol.body(ask, &messages, &mut body);
+        WireRequest { url: format!("{}{path}", self.base_url), path, headers: self.headers.clone(), body }
+    }
+
+    async fn ask(
+        &mut self,
+        ask: &Ask<'_>,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answer, ProviderError> {
+        let request = self.request(ask);
+        let number = self.requests;
+        self.requests += 1;
+        let mut response = patient(ask.stall, self.transport.send(request, number)).await?;
+        if !(200..300).contains(&response.status) {
+            return Err(self.refusal(ask, &mut response).await);
+        }
+        if !response.content_type.starts_with("text/event-stream") {
+            return Err(not_a_stream(ask, &mut response).await);
+        }
+        self.read(ask, &mut response, on_delta).await
+    }
+
+    async fn read(
+        &self,
+        ask: &Ask<'_>,
+        response: &mut WireResponse,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answer, ProviderError> {
+        let mut decoder = self.protocol.decoder();
+        let mut events = Sse::default();
+        let mut received = 0;
+        let broken = |error: super::sse::SseError| ProviderError::passing(error.to_string());
+        while !decoder.is_complete() {
+            let Some(chunk) = patient(ask.stall, response.chunk()).await? else {
+                if let Some((name, data)) = events.finish().map_err(broken)? {
+                    decoder.event(name, data, on_delta)?;
+                }
+                break;
+            };
+            received += chunk.len();
+            if received > RESPONSE_BYTES_MAX {
+                let message = format!("the answer has more than {RESPONSE_BYTES_MAX} bytes");
+                return Err(ProviderError::lasting(message));
+            }
+            events.feed(&chunk);
+            while let Some((name, data)) = events.next().map_err(broken)? {
+                decoder.event(name, data, on_delta)?;
+            }
+        }
+        self.drain(ask, response).await;
+        decoder.finish()
+    }
+
+    /// Reads what follows a complete answer, so that the connection can be used again.
+    async fn drain(&self, ask: &Ask<'_>, response: &mut WireResponse) {
+        const PIECES_MAX: usize = 16;
+        for _ in 0..PIECES_MAX {
+            let patience = ask.stall.min(Duration::from_millis(200));
+            match timeout(patience, response.chunk()).await {
+                Ok(Ok(Some(_))) => {}
+                // The answer is complete; how its connection ends does not matter to it.
+                Ok(Ok(None) | Err(_)) | Err(_) => return,
+            }
+        }
+    }
+
+    async fn refusal(&self, ask: &Ask<'_>, response: &mut WireResponse) -> ProviderError {
+        let body = excerpt(ask, response).await;
+        let mut error = self.protocol.refusal(response.status, &body);
+        error.status = Some(response.status);
+        // Some say it in the body.
+        error.retry_after = response.retry_after.as_deref().and_then(retry_after).or(error.retry_after);
+        error
+    }
+}
+
+impl Provider for HttpProvider {
+    fn answer<'a>(
+        &'a mut self,
+        ask: &'a Ask<'a>,
+        on_delta: &'a mut (dyn FnMut(Delta) + Send),
+    ) -> Answering<'a> {
+        Box::pin(self.ask(ask, on_delta))
+    }
+}
+
+impl Written {
+    /// The whole list of messages as it is sent, without brackets.
+    fn with(&mut self, protocol: &dyn Protocol, messages: &[Arc<Message>]) -> Vec<u8> {
+        let settled = messages.len().saturating_sub(MARKED_MESSAGES);
+        let same = self.messages.len() <= settled
+            && self.messages.iter().zip(messages).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs));
+        if !same {
+            *self = Written::default();
+        }
+        for message in &messages[self.messages.len()..settled] {
+            append(protocol, message, false, &mut self.bytes);
+            self.messages.push(message.clone());
+        }
+        let mut all = self.bytes.clone();
+        for message in &messages[settled..] {
+            // The ends of the last two messages of the caller's side: the second finds what the first stored.
+            append(protocol, message, message.role == Role::User, &mut all);
+        }
+        all
+    }
+}
+
+fn append(protocol: &dyn Protocol, message: &Message, cached: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    if start > 0 {
+        out.push(b',');
+    }
+    let before = out.len();
+    protocol.message(message, cached, out);
+    if out.len() == before {
+        // Nothing of it can be sent.
+        out.truncate(start);
+    }
+}
+
+/// Waits no longer than the silence that a run allows.
+async fn patient<T>(
+    stall: Duration,
+    work: impl Future<Output = Result<T, ProviderError>>,
+) -> Result<T, ProviderError> {
+    match timeout(stall, work).await {
+        Ok(done) => done,
+        Err(_) => Err(ProviderError::passing(format!("no byte came for {} s", stall.as_secs_f64()))),
+    }
+}
+
+async fn excerpt(ask: &Ask<'_>, response: &mut WireResponse) -> String {
+    let mut body = Vec::new();
+    while body.len() < ERROR_BYTES_MAX {
+        match patient(ask.stall, response.chunk()).await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            // What came is enough to say what is wrong.
+            Ok(None) | Err(_) => break,
+        }
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}
+
+async fn not_a_stream(ask: &Ask<'_>, response: &mut WireResponse) -> ProviderError {
+    let body = excerpt(ask, response).await;
+    let kind = if response.content_type.is_empty() { "nothing it names" } else { &response.content_type };
+    let said = posse_core::text::one_line(&body, 200);
+    let message =
+        format!("the endpoint answered with {kind}, not an event stream; is the base URL right? {said}");
+    ProviderError { fault: Fault::Lasting, status: Some(response.status), message, retry_after: None }
+}
+
+/// Seconds; a date is not worth a calendar here and counts as absent.
+fn retry_after(value: &str) -> Option<Duration> {
+    let seconds: f64 = value.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok().map(|wait| wait.min(RETRY_AFTER_MAX))
+}

@@ -1,0 +1,94 @@
+//! Tools a model may call: the seam, and the table of those there are.
+//!
+//! A tool that fails gives a result the model can act on; it never fails the run. Whether a call is
+//! allowed is not decided here.
+
+mod blocking;
+mod bound;
+mod glob;
+mod grep;
+mod input;
+mod ls;
+mod path;
+mod read;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use posse_core::message::ToolSpec;
+use serde_json::Value;
+
+/// The tools there are, in the order in which a model is told about them.
+pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS"];
+
+/// The most bytes of a result where nothing else is said.
+pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 30_000;
+
+/// Every tool, in the order of [`AVAILABLE`].
+static BUILTIN: [&dyn Tool; 4] = [&read::TOOL, &glob::TOOL, &grep::TOOL, &ls::TOOL];
+
+/// Whether a call changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It only looks: it may run beside others, and again after a crash.
+    ReadOnly,
+    /// It may change something: never begun twice.
+    Effectful,
+}
+
+/// What a tool answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// What the model reads.
+    pub text: String,
+    /// True when the call did not do what was asked.
+    pub is_error: bool,
+}
+
+/// Where a call happens and what bounds it.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    /// The directory that the run works in, without symbolic links.
+    pub workspace: PathBuf,
+    /// The same directory as the model knows it; it differs when a recorded run is replayed elsewhere.
+    pub workspace_shown: PathBuf,
+    /// The most bytes of a result.
+    pub output_bytes_max: usize,
+}
+
+/// A future that a tool is done with later.
+pub type Calling<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
+
+/// One tool.
+pub trait Tool: Send + Sync {
+    /// How a model is told about it.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Whether a call changes anything.
+    fn effect(&self) -> Effect;
+
+    /// Carries out a call whose input fits the schema.
+    fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a>;
+}
+
+/// The tool of that canonical name.
+pub fn builtin(name: &str) -> Option<&'static dyn Tool> {
+    BUILTIN.iter().copied().find(|tool| tool.spec().name == name)
+}
+
+impl ToolOutput {
+    /// What was asked for.
+    pub fn ok(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { text: text.into(), is_error: false }
+    }
+
+    /// Why it was not done, and what to do instead.
+    pub fn error(text: impl Into<String>) -> ToolOutput {
+        ToolOutput { text: text.into(), is_error: true }
+    }
+}

@@ -1,0 +1,111 @@
+//! File work off the async threads: one call, its stop flag, and a panic turned into a result.
+//!
+//! Knows nothing of what a tool does; never blocks the caller's thread.
+
+use std::any::Any;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use posse_core::message::ToolSpec;
+use serde_json::Value;
+
+use super::bound::clip;
+use super::{Calling, Effect, Tool, ToolContext, ToolOutput};
+
+/// What a tool does with an input: the text to show, or why it could not be done.
+pub(super) type Work = fn(&Value, &ToolContext, &Stop) -> Result<String, String>;
+
+/// A tool that only looks at files.
+pub(super) struct ReadOnlyTool {
+    spec: LazyLock<ToolSpec>,
+    work: Work,
+}
+
+/// Tells work that nobody waits for it any more.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Stop(Arc<AtomicBool>);
+
+/// A reader that ends with an error once nobody waits for what is read.
+pub(super) struct Stoppable<R> {
+    reader: R,
+    stop: Stop,
+}
+
+/// Sets the flag when the future that owns it is dropped, done or not.
+struct StopWhenDropped(Stop);
+
+impl ReadOnlyTool {
+    /// A tool whose spec is made at its first use.
+    pub(super) const fn new(spec: fn() -> ToolSpec, work: Work) -> ReadOnlyTool {
+        ReadOnlyTool { spec: LazyLock::new(spec), work }
+    }
+}
+
+impl Tool for ReadOnlyTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::ReadOnly
+    }
+
+    fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a> {
+        Box::pin(run(self.work, input.clone(), context.clone()))
+    }
+}
+
+impl Stop {
+    /// True once nobody waits.
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for StopWhenDropped {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<R> Stoppable<R> {
+    /// The reader, for as long as somebody waits.
+    pub(super) fn new(reader: R, stop: &Stop) -> Stoppable<R> {
+        Stoppable { reader, stop: stop.clone() }
+    }
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stop.is_set() {
+            return Err(io::Error::other("the call was stopped"));
+        }
+        self.reader.read(buffer)
+    }
+}
+
+/// Does the work on a thread that may block. Total: every end is a result within its limit.
+pub(super) async fn run(work: Work, input: Value, context: ToolContext) -> ToolOutput {
+    let bytes_max = context.output_bytes_max;
+    let owner = StopWhenDropped(Stop::default());
+    let stop = owner.0.clone();
+    let done = tokio::task::spawn_blocking(move || work(&input, &context, &stop)).await;
+    match done {
+        Ok(Ok(text)) => ToolOutput::ok(clip(text, bytes_max)),
+        Ok(Err(text)) => ToolOutput::error(clip(text, bytes_max)),
+        Err(failure) => {
+            let cause = match failure.try_into_panic() {
+                Ok(payload) => panic_message(payload.as_ref()),
+                Err(_) => "it was stopped".to_owned(),
+            };
+            ToolOutput::error(clip(format!("the tool broke, which is not your mistake: {cause}"), bytes_max))
+        }
+    }
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no reason given").to_owned()
+}

@@ -1,0 +1,181 @@
+//! Carrying a run out in front of a person: what is shown while it goes on, Ctrl-C, and how it ended.
+
+use posse_core::event::VERSION;
+use posse_core::id::RunId;
+use posse_core::outcome::{Outcome, StopReason};
+use posse_core::plan::Plan;
+use posse_core::report::ResultSize;
+use posse_runtime::engine::Live;
+use posse_runtime::provider::Delta;
+use posse_runtime::store::StoreError;
+use posse_runtime::supervisor::{RunView, Started, Supervisor};
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Duration, interval};
+
+use super::Output;
+use super::progress::Progress;
+use crate::app::App;
+use crate::error::{CommandError, Kind};
+use crate::print::{DIM, YELLOW, styled};
+use crate::service::{store_failed, supervise_failed};
+
+/// How many live pieces may wait to be shown.
+const LIVE_MAX: usize = 4096;
+/// How often the progress line is drawn.
+const DRAW_EVERY: Duration = Duration::from_millis(100);
+
+/// What to begin with.
+pub enum Begin {
+    /// A new run.
+    Start(Box<Plan>),
+    /// A run whose process is gone.
+    Resume(RunId),
+}
+
+/// What a person can do to a run from outside.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Signals> {
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Signals { interrupt, terminate, hangup: signal(SignalKind::hangup())? })
+    }
+
+    async fn any(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+/// Runs to the end and gives the exit code.
+pub async fn carry(
+    app: &App,
+    supervisor: &Supervisor,
+    begin: Begin,
+    output: Output,
+) -> Result<u8, CommandError> {
+    let mut signals = Signals::new()?;
+    let (follower, mut live) = mpsc::channel(LIVE_MAX);
+    let started = match begin {
+        Begin::Start(plan) => supervisor.start(*plan, Some(follower)).await,
+        Begin::Resume(run_id) => supervisor.resume(run_id, Some(follower)).await,
+    };
+    let Started { run_id, mut done } = started.map_err(|error| supervise_failed(&error))?;
+    let mut progress = Progress::new(app, run_id, output);
+    let mut tick = interval(DRAW_EVERY);
+    let mut stops = 0;
+    let outcome = loop {
+        tokio::select! {
+            Some(piece) = live.recv() => show(app, &mut progress, &piece, output)?,
+            ended = &mut done => {
+                while let Ok(piece) = live.try_recv() {
+                    show(app, &mut progress, &piece, output)?;
+                }
+                break ended;
+            }
+            () = signals.any() => {
+                stops += 1;
+                if stops > 1 {
+                    progress.clear()?;
+                    return Err(left_behind(run_id));
+                }
+                supervisor.stop_all(StopReason::Interrupted);
+            }
+            _ = tick.tick() => progress.draw()?,
+        }
+    };
+    progress.clear()?;
+    match outcome {
+        Ok(Ok(outcome)) => {
+            let view = supervisor.look(run_id).await.map_err(|error| supervise_failed(&error))?;
+            finish(app, &progress, &view, &outcome, output)?;
+            Ok(outcome.exit_code())
+        }
+        Ok(Err(error)) => Err(lost_store(run_id, &error)),
+        Err(_) => Err(CommandError::new(Kind::Internal, "the supervisor has ended before the run")),
+    }
+}
+
+fn left_behind(run_id: RunId) -> CommandError {
+    let message = format!("run {run_id} was left where it was");
+    CommandError::new(Kind::Stopped, message).with_help(format!("`posse resume {run_id}` goes on with it"))
+}
+
+fn lost_store(run_id: RunId, error: &StoreError) -> CommandError {
+    let mut failed = store_failed(error);
+    failed.message = format!("run {run_id} was stopped: {}", failed.message);
+    failed.with_help(format!("mend the cause, then `posse resume {run_id}` goes on with it"))
+}
+
+fn show(app: &App, progress: &mut Progress<'_>, piece: &Live, output: Output) -> Result<(), CommandError> {
+    if output == Output::StreamJson {
+        let line = match piece {
+            Live::Event(event) => event.to_line(),
+            Live::Delta(run_id, delta) => delta_json(*run_id, delta).to_string(),
+        };
+        app.printer.raw(&format!("{line}\n"))?;
+    }
+    Ok(progress.take(piece)?)
+}
+
+fn delta_json(run_id: RunId, delta: &Delta) -> Value {
+    let data = match delta {
+        Delta::Text(text) => json!({"text": text}),
+        Delta::Thinking(text) => json!({"thinking": text}),
+        Delta::Call(tool) => json!({"call": tool}),
+    };
+    json!({"v": VERSION, "run_id": run_id, "type": "delta", "data": data})
+}
+
+/// Prints how a run ended: its answer on stdout, everything else on stderr.
+fn finish(
+    app: &App,
+    progress: &Progress<'_>,
+    view: &RunView,
+    outcome: &Outcome,
+    output: Output,
+) -> Result<(), CommandError> {
+    match output {
+        Output::Json => app.printer.json(&view.report().to_json(ResultSize::Bounded))?,
+        Output::StreamJson => {}
+        Output::Text => {
+            if let Some(text) = outcome.text() {
+                app.printer.file(&ended_by_newline(text))?;
+            }
+        }
+    }
+    progress.summary(view)?;
+    say_ending(app, view.run_id, outcome)
+}
+
+/// Says on stderr why a run did not end well, and what to do.
+pub fn say_ending(app: &App, run_id: RunId, outcome: &Outcome) -> Result<(), CommandError> {
+    let Some(error) = outcome.error() else { return Ok(()) };
+    let resumable = format!("`posse resume {run_id}` goes on from here");
+    match outcome {
+        Outcome::Stopped { .. } => {
+            app.printer.hint(&styled(YELLOW, &error.message))?;
+            app.printer.hint(&styled(DIM, &resumable))?;
+        }
+        Outcome::Failed { .. } | Outcome::TimedOut { .. } | Outcome::Exhausted { .. } => {
+            app.printer.error(&error.message, error.help.as_deref())?;
+            app.printer.hint(&styled(DIM, &resumable))?;
+        }
+        Outcome::Done { .. } => {}
+    }
+    Ok(())
+}
+
+/// A text as a terminal wants it.
+pub fn ended_by_newline(text: &str) -> String {
+    if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+}
