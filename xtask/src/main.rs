@@ -18,7 +18,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["check"] => check(),
-        ["bench", rest @ ..] => run("cargo", &[&["bench", "--package", "posse"], rest].concat()),
+        ["bench", rest @ ..] => {
+            run("cargo", &[&["bench", "--package", "posse", "--package", "posse-runtime"], rest].concat())
+        }
         ["fuzz", rest @ ..] => fuzz::run(rest),
         _ => Err(USAGE.to_owned()),
     };

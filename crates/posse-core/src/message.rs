@@ -2,6 +2,8 @@
 //!
 //! Providers turn these into requests and answers back into these; nothing here knows how.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -132,8 +134,8 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// What it does.
     pub description: &'static str,
-    /// The JSON Schema of its arguments, an object.
-    pub schema: Value,
+    /// The JSON Schema of its arguments, an object; shared by every run that is offered the tool.
+    pub schema: Arc<Value>,
 }
 
 /// Why a model stopped speaking.

@@ -98,6 +98,11 @@ impl Tape {
         self.exchanges.push(exchange);
     }
 
+    /// What was asked, in order.
+    pub fn requests(&self) -> impl Iterator<Item = &Value> {
+        self.exchanges.iter().map(|exchange| &exchange.request)
+    }
+
     /// Writes the recording to a file.
     pub fn save(&self, path: &Path, agent: &str, frozen: &Frozen) -> std::io::Result<()> {
         let (agent, frozen) = (agent.to_owned(), frozen.clone());

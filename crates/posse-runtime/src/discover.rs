@@ -2,8 +2,8 @@
 
 mod pair;
 mod plugin;
+mod schema;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -87,7 +87,7 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
     }
     let read = in_parallel(&files, |file| {
         let clues = if named.contains(file) { clues_of_named(file) } else { clues(file) };
-        (clues.place, Loaded::open(Path::new(file), clues).map(Loaded::read))
+        (clues.place, Loaded::open(Path::new(file), clues).map(|loaded| loaded.readings))
     });
     let mut found = Vec::new();
     let mut directories: HashMap<&str, usize> = HashMap::new();
@@ -185,44 +185,37 @@ fn may_hold_agents(path: &Path) -> bool {
     }
 }
 
-/// A file that was opened: everything that decides what it is.
+/// A file that was read, and everything whose change asks for trust again.
 struct Loaded {
-    file: File,
-    /// The prompt, where the dialect keeps it in a file of its own.
-    prompt: Option<Result<Vec<u8>, Diagnostic>>,
+    readings: Vec<Reading>,
+    content: Vec<u8>,
 }
 
 impl Loaded {
-    /// Opens a file, and the file beside it where the dialect keeps the prompt apart.
+    /// Reads a file, and the files beside it where a prompt or a schema is kept apart.
     fn open(path: &Path, clues: Clues) -> Result<Loaded, Diagnostic> {
         // What its name already tells apart need not be opened.
         let bytes = if clues.place == PlaceKind::Never { Vec::new() } else { read_regular(path)? };
         let prompt = pair::prompt_of(path, &bytes, &clues);
-        Ok(Loaded { file: File { path: path.display().to_string(), bytes, clues }, prompt })
-    }
-
-    /// Everything whose change asks for trust again.
-    fn content(&self) -> Cow<'_, [u8]> {
-        match &self.prompt {
+        let mut content = bytes.clone();
+        if let Some(Ok(prompt)) = &prompt {
             // The length between them: no other pair of files may add up to the same bytes.
-            Some(Ok(prompt)) => {
-                let length = (self.file.bytes.len() as u64).to_le_bytes();
-                Cow::Owned([&length[..], &self.file.bytes, prompt].concat())
-            }
-            Some(Err(_)) | None => Cow::Borrowed(&self.file.bytes),
+            let length = (bytes.len() as u64).to_le_bytes();
+            content = [&length[..], &bytes, prompt].concat();
         }
-    }
-
-    fn read(self) -> Vec<Reading> {
-        let path = PathBuf::from(&self.file.path);
-        let mut readings = match self.prompt {
-            Some(prompt) => pair::read_with_prompt(self.file, prompt),
-            None => read(self.file),
+        let file = File { path: path.display().to_string(), bytes, clues };
+        let mut readings = match prompt {
+            Some(prompt) => pair::read_with_prompt(file, prompt),
+            None => read(file),
         };
-        if pair::is_only_a_prompt(&path, &readings) {
+        if pair::is_only_a_prompt(path, &readings) {
             readings.clear();
         }
-        readings
+        for schema in schema::load(path, &mut readings) {
+            let length = (content.len() as u64).to_le_bytes();
+            content = [&length[..], &content, &schema].concat();
+        }
+        Ok(Loaded { readings, content })
     }
 }
 
@@ -238,7 +231,7 @@ pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, D
         clues.dialect = dialect;
         clues.place = PlaceKind::Family;
     }
-    Loaded::open(path, clues).map(Loaded::read)
+    Loaded::open(path, clues).map(|loaded| loaded.readings)
 }
 
 struct Reader<'a> {
@@ -440,7 +433,7 @@ fn read_found(
 ) -> Result<Vec<(Reading, Option<Trusted>)>, Diagnostic> {
     let loaded = Loaded::open(file, clues_in(file, place))?;
     // Hashed before it is read: what is agreed to is exactly what is used.
-    let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content()));
+    let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content));
     let with_trust = |reading: Reading| {
         let trusted = whole.as_ref().map(|whole| {
             let item = match (&reading.entry, &reading.name) {
@@ -451,7 +444,7 @@ fn read_found(
         });
         (reading, trusted)
     };
-    Ok(loaded.read().into_iter().map(with_trust).collect())
+    Ok(loaded.readings.into_iter().map(with_trust).collect())
 }
 
 fn clues_in(file: &Path, place: &Place<'_>) -> Clues {

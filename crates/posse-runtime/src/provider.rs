@@ -31,6 +31,8 @@ pub struct Ask<'a> {
     pub tools: &'a [ToolSpec],
     /// False when no tool may be called; the tools are still sent, so that the cached prefix holds.
     pub tools_allowed: bool,
+    /// Which edition of model, system prompt and tools this is: what a run has not changed is not written again.
+    pub edition: u32,
     /// The conversation, which begins and ends with a message of the caller's side.
     pub messages: &'a [Arc<Message>],
     /// The most tokens the answer may have; `None` where nobody knows what the model can.
@@ -131,8 +133,8 @@ pub(crate) trait Protocol: Send + Sync {
     /// several. `cached` marks its end as worth caching, where the API is told so.
     fn message(&self, message: &Message, cached: bool, out: &mut Vec<u8>);
 
-    /// Writes the whole request around messages that are already written.
-    fn body(&self, ask: &Ask<'_>, messages: &[u8], out: &mut Vec<u8>);
+    /// Writes a request up to where its messages begin; they and `]}` complete it.
+    fn head(&self, ask: &Ask<'_>, out: &mut Vec<u8>);
 
     /// A reader for one answer.
     fn decoder(&self) -> Box<dyn Decoder>;

@@ -112,6 +112,13 @@ impl Providers {
         }
     }
 
+    /// The same providers over another way.
+    #[must_use]
+    pub fn with_transport(mut self, transport: Transport) -> Providers {
+        self.transport = transport;
+        self
+    }
+
     /// What there is, for planning; servers of this machine have not been looked for.
     pub fn world(&self) -> ModelWorld {
         ModelWorld { providers: self.entries.clone(), servers: None, callers: None, recorded: None }
@@ -146,7 +153,8 @@ impl Providers {
             return Err(format!("`{}` needs a key: {variable} is not set", model.provider));
         }
         let headers = self.headers.get(&model.provider).cloned().unwrap_or_default();
-        Ok(Box::new(HttpProvider::new(protocol, self.transport.clone(), &model.base_url, key, headers)))
+        let provider = HttpProvider::new(protocol, self.transport.clone(), &model.base_url, key, headers)?;
+        Ok(Box::new(provider))
     }
 
     /// Looks for model servers of this machine, at their usual places and nowhere else.

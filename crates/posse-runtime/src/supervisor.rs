@@ -97,6 +97,8 @@ enum Order {
 /// A run that is registered and may begin.
 struct Launch {
     job: Job,
+    /// True when another process owned it before.
+    is_claimed: bool,
     follower: Option<Follower>,
     done: oneshot::Sender<Result<Outcome, StoreError>>,
 }
@@ -129,7 +131,7 @@ impl Supervisor {
             // Whoever asked may have gone; the run goes on.
             drop(follower.send(Live::Event(Arc::new(event))).await);
         }
-        Ok(self.launch(Job { run_id, plan, transcript }, follower))
+        Ok(self.launch(Job { run_id, plan, transcript }, follower, false))
     }
 
     /// Goes on with a run whose process is gone, in the same run.
@@ -142,13 +144,13 @@ impl Supervisor {
         if self.is_alive(&stored.owner) || !self.store.claim(run_id, &stored.owner, &self.owner).await? {
             return Err(SuperviseError::Alive);
         }
-        Ok(self.launch(Job { run_id, plan, transcript }, follower))
+        Ok(self.launch(Job { run_id, plan, transcript }, follower, true))
     }
 
-    fn launch(&self, job: Job, follower: Option<Follower>) -> Started {
+    fn launch(&self, job: Job, follower: Option<Follower>, is_claimed: bool) -> Started {
         let run_id = job.run_id;
         let (done, outcome) = oneshot::channel();
-        let order = Order::Launch(Box::new(Launch { job, follower, done }));
+        let order = Order::Launch(Box::new(Launch { job, is_claimed, follower, done }));
         // A task that is gone has dropped `done`, which whoever waits sees.
         drop(self.orders.send(order));
         Started { run_id, done: outcome }
@@ -340,8 +342,9 @@ impl Task {
         match order {
             Order::Launch(launch) => {
                 let run_id = launch.job.run_id;
+                let is_claimed = launch.is_claimed;
                 self.waiting.insert(run_id, launch);
-                Input::Registered(run_id)
+                if is_claimed { Input::Claimed(run_id) } else { Input::Registered(run_id) }
             }
             Order::Stop(run_id, reason) => Input::StopAsked(run_id, reason),
             Order::StopAll(reason) => Input::StopAllAsked(reason),
@@ -382,7 +385,7 @@ impl Task {
     fn launch(&mut self, run_id: RunId, launch: Launch) {
         let (stop_sender, stop) = Stop::channel();
         let (letters, inbox) = mpsc::unbounded_channel();
-        let Launch { job, follower, done } = launch;
+        let Launch { job, follower, done, is_claimed: _ } = launch;
         let next_seq = job.transcript.next_seq;
         let mut recorder = RunRecorder::new(run_id, next_seq, self.means.store.clone(), self.means.clock);
         recorder.connect(inbox, follower);

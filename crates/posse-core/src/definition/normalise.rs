@@ -10,6 +10,8 @@ mod words;
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::dialect::{Dialect, closest_key, key_names, known_field};
 use super::field::Field;
 use super::node::{Entry, Node, NodeValue};
@@ -17,6 +19,7 @@ use super::source::Source;
 use super::value::{amount, count, duration_ms, flag, names, text, word};
 use super::{Budget, Definition, Model, PermissionMode, Visibility, server};
 use crate::diagnostic::{Code, Diagnostic, Severity, Span};
+use crate::output::schema_problem;
 use crate::text::{closest, first_hidden_character};
 use words::{
     approval_mode, belongs_inside, env, expectation, mode, network, object, one_of, sandbox_mode, set,
@@ -309,16 +312,27 @@ impl<'a> Normaliser<'a> {
             },
             Field::Output => node.entries().is_some_and(|entries| {
                 entries.iter().all(|entry| match entry.key.as_str() {
-                    "schema" => set(&mut definition.output_schema, object(&entry.value)),
+                    "schema" => self.take_schema(&entry.value),
                     "retries" => {
                         let zero = entry.value.scalar().is_some_and(|scalar| scalar.text == "0");
-                        set(&mut definition.output_retries, if zero { Some(0) } else { count(&entry.value) })
+                        let retries = if zero { Some(0) } else { count(&entry.value) };
+                        set(&mut self.definition.output_retries, retries)
                     }
                     _ => false,
                 })
             }),
-            _ => set(&mut definition.output_schema, object(node)),
+            _ => self.take_schema(node),
         }
+    }
+
+    /// A schema, or the name of a file beside the definition that holds one.
+    fn take_schema(&mut self, node: &Node) -> bool {
+        let schema = object(node).or_else(|| text(node).filter(|file| !file.is_empty()).map(Value::from));
+        if let Some(problem) = schema.as_ref().filter(|schema| schema.is_object()).and_then(schema_problem) {
+            let message = format!("the output schema is not valid: {problem}");
+            self.say(Diagnostic::new(Code::BadSchema, message), node.span);
+        }
+        set(&mut self.definition.output_schema, schema)
     }
 
     fn take_setting(&mut self, field: Field, node: &Node) -> bool {

@@ -114,6 +114,8 @@ codes! {
         "A definition in JSON takes its prompt from a Markdown file beside it, which is not there."
     PromptOutside "prompt-outside" Error
         "The prompt file named by a definition lies outside the directory of the definition. It is not read."
+    BadSchema "bad-schema" Error
+        "The output schema is not a valid JSON Schema, leads out of itself, or names a file that cannot be read as one. The agent loads and does not run: its answers could not be judged."
     DuplicateName "duplicate-name" Error
         "Two definitions in one directory family have the same name, or names that become the same slug. The first in path order counts."
     Shadowed "shadowed" Info

@@ -155,6 +155,7 @@ impl NativeRun<'_> {
                 system: &self.system,
                 tools: &self.specs,
                 tools_allowed,
+                edition: 0,
                 messages: &self.transcript.messages,
                 output_tokens_max: output_tokens_max(&self.plan.model.value),
                 thinking: thinking(&self.plan),

@@ -49,7 +49,7 @@ impl Protocol for Anthropic {
         wire::write(&Turn { role, content }, out);
     }
 
-    fn body(&self, ask: &Ask<'_>, messages: &[u8], out: &mut Vec<u8>) {
+    fn head(&self, ask: &Ask<'_>, out: &mut Vec<u8>) {
         let max_tokens = max_tokens(ask);
         let head = Head {
             model: ask.model,
@@ -61,7 +61,7 @@ impl Protocol for Anthropic {
             thinking: thinking(ask.thinking, max_tokens),
             output_config: output_config(ask.thinking),
         };
-        wire::write_request(&head, "messages", messages, out);
+        wire::write_head(&head, "messages", out);
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -60,7 +60,7 @@ impl Protocol for Gemini {
         wire::write(&Content { role: Some(role), parts: parts(message) }, out);
     }
 
-    fn body(&self, ask: &Ask<'_>, messages: &[u8], out: &mut Vec<u8>) {
+    fn head(&self, ask: &Ask<'_>, out: &mut Vec<u8>) {
         let head = Head {
             system_instruction: system(ask.system),
             tools: tools(ask.tools),
@@ -70,7 +70,7 @@ impl Protocol for Gemini {
                 thinking_config: thinking(ask.thinking),
             },
         };
-        wire::write_request(&head, "contents", messages, out);
+        wire::write_head(&head, "contents", out);
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

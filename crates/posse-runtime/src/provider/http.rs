@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::message::{Answer, Message, Role};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::timeout;
 
 use super::sse::Sse;
@@ -26,9 +27,17 @@ pub struct HttpProvider {
     protocol: &'static dyn Protocol,
     transport: Transport,
     base_url: String,
-    headers: Vec<(String, String)>,
+    headers: HeaderMap,
     written: Written,
+    head: Head,
     requests: usize,
+}
+
+/// A request up to its messages, as it was written last, and for which questions.
+#[derive(Default)]
+struct Head {
+    bytes: Vec<u8>,
+    edition: Option<(u32, bool)>,
 }
 
 /// The part of a conversation that is written already.
@@ -37,6 +46,8 @@ struct Written {
     bytes: Vec<u8>,
     /// The messages in it, to notice when a conversation was shortened.
     messages: Vec<Arc<Message>>,
+    /// How long the last request was: about as long as the next.
+    last_bytes: usize,
 }
 
 impl HttpProvider {
@@ -47,23 +58,36 @@ impl HttpProvider {
         base_url: &str,
         key: Option<&str>,
         more_headers: Vec<(String, String)>,
-    ) -> HttpProvider {
+    ) -> Result<HttpProvider, String> {
         let own = protocol.headers(key).into_iter().map(|(name, value)| (name.to_owned(), value));
-        HttpProvider {
+        let mut headers = HeaderMap::new();
+        for (name, value) in own.chain(more_headers) {
+            // Of a secret only the name may be told.
+            let refused = || format!("the header `{name}` has a name or value that HTTP does not allow");
+            let mut value = HeaderValue::from_str(&value).map_err(|_| refused())?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::try_from(&name).map_err(|_| refused())?, value);
+        }
+        Ok(HttpProvider {
             protocol,
             transport,
             base_url: base_url.trim_end_matches('/').to_owned(),
-            headers: own.chain(more_headers).collect(),
+            headers,
             written: Written::default(),
+            head: Head::default(),
             requests: 0,
-        }
+        })
     }
 
     fn request(&mut self, ask: &Ask<'_>) -> WireRequest {
         let path = self.protocol.path(ask.model);
-        let messages = self.written.with(self.protocol, ask.messages);
-        let mut body = Vec::with_capacity(messages.len() + 8192);
-        self.protocol.body(ask, &messages, &mut body);
+        let edition = Some((ask.edition, ask.tools_allowed));
+        if self.head.edition != edition {
+            self.head.bytes.clear();
+            self.protocol.head(ask, &mut self.head.bytes);
+            self.head.edition = edition;
+        }
+        let body = self.written.request(self.protocol, &self.head.bytes, ask.messages);
         WireRequest { url: format!("{}{path}", self.base_url), path, headers: self.headers.clone(), body }
     }
 
@@ -150,8 +174,8 @@ impl Provider for HttpProvider {
 }
 
 impl Written {
-    /// The whole list of messages as it is sent, without brackets.
-    fn with(&mut self, protocol: &dyn Protocol, messages: &[Arc<Message>]) -> Vec<u8> {
+    /// A whole request: its head, what is written already, and what is new.
+    fn request(&mut self, protocol: &dyn Protocol, head: &[u8], messages: &[Arc<Message>]) -> Vec<u8> {
         let settled = messages.len().saturating_sub(MARKED_MESSAGES);
         let same = self.messages.len() <= settled
             && self.messages.iter().zip(messages).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs));
@@ -159,28 +183,33 @@ impl Written {
             *self = Written::default();
         }
         for message in &messages[self.messages.len()..settled] {
-            append(protocol, message, false, &mut self.bytes);
+            append(protocol, message, false, 0, &mut self.bytes);
             self.messages.push(message.clone());
         }
-        let mut all = self.bytes.clone();
+        let mut out = Vec::with_capacity((head.len() + self.bytes.len() + 1024).max(self.last_bytes));
+        out.extend_from_slice(head);
+        out.extend_from_slice(&self.bytes);
         for message in &messages[settled..] {
             // The ends of the last two messages of the caller's side: the second finds what the first stored.
-            append(protocol, message, message.role == Role::User, &mut all);
+            append(protocol, message, message.role == Role::User, head.len(), &mut out);
         }
-        all
+        out.extend_from_slice(b"]}");
+        self.last_bytes = out.len() + 1024;
+        out
     }
 }
 
-fn append(protocol: &dyn Protocol, message: &Message, cached: bool, out: &mut Vec<u8>) {
-    let start = out.len();
-    if start > 0 {
+/// Writes a message after those that begin at `start`.
+fn append(protocol: &dyn Protocol, message: &Message, cached: bool, start: usize, out: &mut Vec<u8>) {
+    let end = out.len();
+    if end > start {
         out.push(b',');
     }
     let before = out.len();
     protocol.message(message, cached, out);
     if out.len() == before {
         // Nothing of it can be sent.
-        out.truncate(start);
+        out.truncate(end);
     }
 }
 

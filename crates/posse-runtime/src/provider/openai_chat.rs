@@ -39,21 +39,14 @@ impl Protocol for OpenaiChat {
         }
     }
 
-    fn body(&self, ask: &Ask<'_>, messages: &[u8], out: &mut Vec<u8>) {
-        wire::write(&Head::of(ask), out);
-        let brace = out.pop();
-        assert_eq!(brace, Some(b'}'), "a request is an object");
-        out.extend_from_slice(b",\"messages\":[");
-        let mut elements = Elements::new(out);
+    fn head(&self, ask: &Ask<'_>, out: &mut Vec<u8>) {
+        wire::write_head(&Head::of(ask), "messages", out);
         let system = openai::join_texts(ask.system.iter().map(String::as_str));
         if !system.is_empty() {
-            elements.push(&PlainMessage { role: "system", content: system });
-        }
-        if !elements.is_empty() && !messages.is_empty() {
+            Elements::new(out).push(&PlainMessage { role: "system", content: system });
+            // A conversation is never empty: something follows.
             out.push(b',');
         }
-        out.extend_from_slice(messages);
-        out.extend_from_slice(b"]}");
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -43,8 +43,8 @@ impl Protocol for OpenaiResponses {
         }
     }
 
-    fn body(&self, ask: &Ask<'_>, messages: &[u8], out: &mut Vec<u8>) {
-        wire::write_request(&Head::of(ask), "input", messages, out);
+    fn head(&self, ask: &Ask<'_>, out: &mut Vec<u8>) {
+        wire::write_head(&Head::of(ask), "input", out);
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use reqwest::header::HeaderMap;
 
 use super::ProviderError;
 use crate::cassette::{Cassette, Exchange, Tape};
@@ -17,7 +18,7 @@ pub(crate) struct WireRequest {
     pub url: String,
     /// What follows the base URL: what a recording is compared by.
     pub path: String,
-    pub headers: Vec<(String, String)>,
+    pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
@@ -126,11 +127,12 @@ fn response_head(response: &reqwest::Response) -> Head {
 }
 
 async fn post(client: &reqwest::Client, request: WireRequest) -> Result<reqwest::Response, ProviderError> {
-    let mut builder = client.post(&request.url).body(request.body);
-    for (name, value) in &request.headers {
-        builder = builder.header(name, value);
-    }
-    builder.send().await.map_err(|error| {
+    let url = reqwest::Url::parse(&request.url)
+        .map_err(|error| ProviderError::lasting(format!("`{}` is no URL: {error}", request.url)))?;
+    let mut sent = reqwest::Request::new(reqwest::Method::POST, url);
+    *sent.headers_mut() = request.headers;
+    *sent.body_mut() = Some(request.body.into());
+    client.execute(sent).await.map_err(|error| {
         if error.is_builder() {
             return ProviderError::lasting(format!("the request cannot be made: {}", chain(&error)));
         }

@@ -72,8 +72,8 @@ pub(super) fn write(value: &impl Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("a vector takes every byte, and every key is a string");
 }
 
-/// Writes a request: the fields of `head`, then the list `name` of messages that are already written.
-pub(super) fn write_request(head: &impl Serialize, name: &str, messages: &[u8], out: &mut Vec<u8>) {
+/// Writes a request up to its messages: the fields of `head`, then the opening of the list `name`.
+pub(super) fn write_head(head: &impl Serialize, name: &str, out: &mut Vec<u8>) {
     write(head, out);
     let brace = out.pop();
     assert_eq!(brace, Some(b'}'), "the head of a request is an object");
@@ -81,8 +81,6 @@ pub(super) fn write_request(head: &impl Serialize, name: &str, messages: &[u8], 
     out.extend_from_slice(b",\"");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":[");
-    out.extend_from_slice(messages);
-    out.extend_from_slice(b"]}");
 }
 
 /// Tells what streams, unless it says nothing.

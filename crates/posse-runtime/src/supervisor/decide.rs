@@ -10,6 +10,8 @@ use posse_core::outcome::StopReason;
 pub(super) enum Input {
     /// A run is stored and may begin.
     Registered(RunId),
+    /// A run of a process that is gone is ours and may go on.
+    Claimed(RunId),
     /// Somebody asks a run to stop.
     StopAsked(RunId, StopReason),
     /// Somebody asks every run to stop.
@@ -48,6 +50,12 @@ impl Runs {
             Input::Registered(run_id) => {
                 let is_new = self.live.insert(run_id);
                 assert!(is_new, "a run is registered once");
+                vec![Effect::Launch(run_id)]
+            }
+            Input::Claimed(run_id) => {
+                let is_new = self.live.insert(run_id);
+                assert!(is_new, "a run is claimed once");
+                // Nobody took its letters while it had no owner.
                 vec![Effect::Launch(run_id), Effect::TakeLetters]
             }
             Input::StopAsked(run_id, reason) => {
@@ -82,7 +90,7 @@ mod tests {
     #[test]
     fn a_run_is_launched_once_and_forgotten_when_it_ended() {
         let mut runs = Runs::default();
-        assert_eq!(runs.on_input(Input::Registered(run(1))), [Effect::Launch(run(1)), Effect::TakeLetters]);
+        assert_eq!(runs.on_input(Input::Registered(run(1))), [Effect::Launch(run(1))]);
         assert_eq!(runs.on_input(Input::Ended(run(1))), [Effect::Forget(run(1))]);
         assert_eq!(runs.on_input(Input::StopAsked(run(1), StopReason::Asked)), []);
     }

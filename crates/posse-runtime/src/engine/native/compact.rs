@@ -41,6 +41,7 @@ impl NativeRun<'_> {
             system: &system,
             tools: &[],
             tools_allowed: false,
+            edition: 0,
             messages: &messages,
             output_tokens_max: output_tokens_max(model),
             thinking: Thinking::Unset,

@@ -12,8 +12,8 @@ use crate::provider::{Ask, Protocol, ProviderError, Thinking};
 fn tools() -> [ToolSpec; 2] {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
     [
-        ToolSpec { name: "read", description: "Reads a file.", schema: schema.clone() },
-        ToolSpec { name: "list", description: "Lists a directory.", schema },
+        ToolSpec { name: "read", description: "Reads a file.", schema: schema.clone().into() },
+        ToolSpec { name: "list", description: "Lists a directory.", schema: schema.into() },
     ]
 }
 
@@ -23,6 +23,7 @@ fn ask<'a>(system: &'a [String], tools: &'a [ToolSpec]) -> Ask<'a> {
         system,
         tools,
         tools_allowed: true,
+        edition: 0,
         messages: &[],
         output_tokens_max: Some(8192),
         thinking: Thinking::Unset,
@@ -43,7 +44,9 @@ fn check_message(message: &Message, expected: &Expect) {
 
 fn check_body(ask: &Ask<'_>, messages: &str, expected: &Expect) {
     let mut out = Vec::new();
-    Gemini.body(ask, messages.as_bytes(), &mut out);
+    Gemini.head(ask, &mut out);
+    out.extend_from_slice(messages.as_bytes());
+    out.extend_from_slice(b"]}");
     serde_json::from_slice::<Value>(&out).unwrap();
     expected.assert_eq(&String::from_utf8(out).unwrap());
 }

@@ -52,7 +52,7 @@ fn encode(message: &Message) -> String {
 
 fn tools() -> Vec<ToolSpec> {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
-    vec![ToolSpec { name: "Read", description: "Reads a file.", schema }]
+    vec![ToolSpec { name: "Read", description: "Reads a file.", schema: schema.into() }]
 }
 
 fn ask<'a>(tools: &'a [ToolSpec], messages: &'a [Arc<Message>], system: &'a [String]) -> Ask<'a> {
@@ -61,6 +61,7 @@ fn ask<'a>(tools: &'a [ToolSpec], messages: &'a [Arc<Message>], system: &'a [Str
         system,
         tools,
         tools_allowed: true,
+        edition: 0,
         messages,
         output_tokens_max: Some(4096),
         thinking: Thinking::Unset,
@@ -78,7 +79,9 @@ fn check_request(ask: &Ask<'_>, expected: &Expect) {
         OpenaiResponses.message(message, false, &mut messages);
     }
     let mut out = Vec::new();
-    OpenaiResponses.body(ask, &messages, &mut out);
+    OpenaiResponses.head(ask, &mut out);
+    out.extend_from_slice(&messages);
+    out.extend_from_slice(b"]}");
     serde_json::from_slice::<serde_json::Value>(&out).expect("a request is JSON");
     expected.assert_eq(&String::from_utf8(out).unwrap());
 }
