@@ -17,6 +17,8 @@ use super::{Ask, Decoder, Protocol, ProviderError, Thinking};
 
 /// The key of a seal's value, and of the field that goes back.
 const REASONING_DETAILS: &str = "reasoning_details";
+/// The key of a seal whose text goes back as that field.
+const REASONING_CONTENT: &str = "reasoning_content";
 
 /// The protocol of `/chat/completions`.
 pub(crate) struct OpenaiChat;
@@ -111,6 +113,8 @@ struct AssistantMessage<'a> {
     role: &'static str,
     /// Null where there are only calls, as OpenAI itself writes it.
     content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -159,11 +163,16 @@ impl<'a> Tool<'a> {
 
 impl<'a> AssistantMessage<'a> {
     fn of(message: &'a Message) -> AssistantMessage<'a> {
-        let mut reasoning_details = Vec::new();
+        let (mut reasoning_content, mut reasoning_details) = (None, Vec::new());
         let mut tool_calls = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Thinking { seal, .. } => reasoning_details.extend(details_of(seal.as_ref())),
+                Part::Thinking { text, seal } => {
+                    reasoning_details.extend(details_of(seal.as_ref()));
+                    if sealed(seal.as_ref(), REASONING_CONTENT).is_some() {
+                        reasoning_content = Some(text.as_str());
+                    }
+                }
                 Part::ToolCall(call) => tool_calls.push(Call::of(call)),
                 Part::Text { .. } | Part::ToolResult(_) => {}
             }
@@ -174,7 +183,9 @@ impl<'a> AssistantMessage<'a> {
             (true, false) => None,
             (true, true) => Some(NO_WORDS.into()),
         };
-        AssistantMessage { role: "assistant", content, reasoning_details, tool_calls }
+        // Some servers want it back while tools are called, and others refuse it where none are.
+        let reasoning_content = reasoning_content.filter(|_| !tool_calls.is_empty());
+        AssistantMessage { role: "assistant", content, reasoning_content, reasoning_details, tool_calls }
     }
 }
 
@@ -218,9 +229,13 @@ fn text_of(message: &Message) -> Cow<'_, str> {
 }
 
 fn details_of(seal: Option<&Seal>) -> &[Value] {
-    let own = seal.filter(|seal| seal.api == Api::OpenaiChat);
-    let details = own.and_then(|seal| seal.value.get(REASONING_DETAILS)).and_then(Value::as_array);
+    let details = sealed(seal, REASONING_DETAILS).and_then(Value::as_array);
     details.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What an own seal holds under a key.
+fn sealed<'a>(seal: Option<&'a Seal>, key: &str) -> Option<&'a Value> {
+    seal.filter(|seal| seal.api == Api::OpenaiChat).and_then(|seal| seal.value.get(key))
 }
 
 #[cfg(test)]

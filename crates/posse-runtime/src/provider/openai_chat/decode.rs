@@ -22,6 +22,8 @@ pub(super) struct ChatDecoder {
     calls: Vec<CallSoFar>,
     finish: Option<Finish>,
     usage: Usage,
+    /// True when thoughts came as `reasoning_content`.
+    has_reasoning_content: bool,
     /// True when the server said `[DONE]`.
     done: bool,
 }
@@ -222,6 +224,7 @@ impl ChatDecoder {
         on_delta: OnDelta<'_>,
     ) {
         let mut words = content.into_words();
+        self.has_reasoning_content |= !words.is_empty();
         if words.is_empty() {
             words = reasoning.into_words();
         }
@@ -286,10 +289,9 @@ impl ChatDecoder {
 
     fn into_parts(self) -> Vec<Part> {
         let mut parts = Vec::new();
-        let seal = self.details.into_value().map(|details| Seal {
-            api: Api::OpenaiChat,
-            value: json!({ super::REASONING_DETAILS: details }),
-        });
+        let details = self.details.into_value().map(|details| json!({ super::REASONING_DETAILS: details }));
+        let content = self.has_reasoning_content.then(|| json!({ super::REASONING_CONTENT: true }));
+        let seal = details.or(content).map(|value| Seal { api: Api::OpenaiChat, value });
         if !self.thinking.is_empty() || seal.is_some() {
             parts.push(Part::Thinking { text: self.thinking, seal });
         }

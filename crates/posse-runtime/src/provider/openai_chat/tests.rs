@@ -178,13 +178,13 @@ fn nothing_is_forbidden_where_there_are_no_tools() {
 }
 
 #[test]
-fn a_request_without_messages_has_no_comma_too_many() {
-    check_request(
-        &ask(&[], &[], &["Be brief.".to_owned()]),
-        &expect![[
-            r#"{"model":"qwen3","stream":true,"stream_options":{"include_usage":true},"max_tokens":4096,"messages":[{"role":"system","content":"Be brief."}]}"#
-        ]],
-    );
+fn thoughts_go_back_under_their_name_while_tools_are_called() {
+    let seal = Some(Seal { api: Api::OpenaiChat, value: json!({"reasoning_content": true}) });
+    let thought = Part::Thinking { text: "I should look.".to_owned(), seal };
+    let calling = Message { role: Role::Assistant, parts: vec![thought.clone(), call("call_1", "a")] };
+    assert!(encode(&calling).contains(r#""reasoning_content":"I should look.""#));
+    let speaking = Message { role: Role::Assistant, parts: vec![thought, text("Done.")] };
+    assert!(!encode(&speaking).contains("reasoning_content"));
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn thoughts_under_either_name_are_taken_once() {
             r#"{"choices":[{"delta":{"content":"Yes.","reasoning_content":null},"finish_reason":"stop"}]}"#,
         ],
         &expect![[r#"
-            {"type":"thinking","text":"Hmm. So."}
+            {"type":"thinking","text":"Hmm. So.","seal":{"api":"openai-chat","value":{"reasoning_content":true}}}
             {"type":"text","text":"Yes."}
             Complete, input 0 output 0 read 0 written 0
         "#]],
