@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::event::{Fact, Note, NoteKind, ToolFinished};
-use crate::message::{Finish, Message, Role, ToolCall};
+use crate::message::{Finish, Message, ToolCall};
 use crate::outcome::{Outcome, RunError, StopReason};
 use crate::output::read_output;
 use crate::plan::Plan;
@@ -53,6 +53,9 @@ pub fn next_step(plan: &Plan, transcript: &Transcript) -> Step {
 /// What must be added to a transcript before a run goes on after a crash: a call that had begun and may have
 /// taken effect is answered, never begun again.
 pub fn recover(transcript: &Transcript) -> Vec<Fact> {
+    if transcript.outcome.is_some() {
+        return Vec::new();
+    }
     let interrupted = transcript
         .open_calls
         .iter()
@@ -104,15 +107,28 @@ fn ask(plan: &Plan, transcript: &Transcript) -> Step {
         return Step::AskModel { note: None, tools_allowed: false };
     }
     match spent(plan, transcript) {
-        Some(limit) => {
-            let text = format!(
-                "[{} No tool can be called any more. Answer now, with what you have.]",
-                limit.message
-            );
-            Step::AskModel { note: Some(Note { why: NoteKind::LastTurn, text }), tools_allowed: false }
-        }
+        Some(limit) => last_turn(last_turn_text(&limit)),
         None => Step::AskModel { note: None, tools_allowed: true },
     }
+}
+
+/// The answer will not do: the model is to speak again, as far as the limits go.
+fn ask_again(plan: &Plan, transcript: &Transcript, note: Note) -> Step {
+    if let Some(outcome) = money_spent(plan, transcript) {
+        return Step::End(outcome);
+    }
+    match spent(plan, transcript) {
+        Some(limit) => last_turn(format!("{}\n{}", note.text, last_turn_text(&limit))),
+        None => Step::AskModel { note: Some(note), tools_allowed: true },
+    }
+}
+
+fn last_turn(text: String) -> Step {
+    Step::AskModel { note: Some(Note { why: NoteKind::LastTurn, text }), tools_allowed: false }
+}
+
+fn last_turn_text(limit: &RunError) -> String {
+    format!("[{} No tool can be called any more. Answer now, with what you have.]", limit.message)
 }
 
 /// The limit of turns or tokens that is spent.
@@ -138,14 +154,13 @@ fn money_spent(plan: &Plan, transcript: &Transcript) -> Option<Outcome> {
     Some(Outcome::Exhausted { error, partial })
 }
 
-fn after_empty_answer(transcript: &Transcript) -> Step {
+fn after_empty_answer(plan: &Plan, transcript: &Transcript) -> Step {
     if transcript.empty_answers > EMPTY_ANSWERS_MAX {
         let error = RunError::new("empty", "the model's answer was empty, twice");
         return Step::End(Outcome::failed(error.with_help("ask another model with --model")));
     }
     let text = "[Your last message was empty. Answer the task.]".to_owned();
-    let note = Note { why: NoteKind::EmptyAnswer, text };
-    Step::AskModel { note: Some(note), tools_allowed: true }
+    ask_again(plan, transcript, Note { why: NoteKind::EmptyAnswer, text })
 }
 
 /// The model has spoken and calls no tool: is that the end?
@@ -169,30 +184,31 @@ fn judge(plan: &Plan, transcript: &Transcript) -> Step {
         return Step::End(Outcome::Exhausted { error, partial: some_text(text) });
     }
     if is_empty {
-        return after_empty_answer(transcript);
+        return after_empty_answer(plan, transcript);
     }
     match &plan.output {
         None => Step::End(Outcome::Done { result: text, output: None }),
         Some(output) => match read_output(&output.schema, &text) {
             Ok(value) => Step::End(Outcome::Done { result: text, output: Some(value) }),
-            Err(errors) if transcript.wrong_outputs < output.retries => wrong_output(&errors),
+            Err(errors) if transcript.wrong_outputs < output.retries => {
+                ask_again(plan, transcript, wrong_output(&errors))
+            }
             Err(errors) => Step::End(no_output(&output.schema, transcript, errors)),
         },
     }
 }
 
-fn wrong_output(errors: &[String]) -> Step {
+fn wrong_output(errors: &[String]) -> Note {
     let text = format!(
         "[Your answer does not fit the schema:\n- {}\nAnswer again with one JSON value that fits it, and nothing else.]",
         errors.join("\n- ")
     );
-    Step::AskModel { note: Some(Note { why: NoteKind::WrongOutput, text }), tools_allowed: true }
+    Note { why: NoteKind::WrongOutput, text }
 }
 
 /// The attempt with the fewest errors, the latest of equals, and its errors.
 fn no_output(schema: &Value, transcript: &Transcript, errors: Vec<String>) -> Outcome {
-    let answers = transcript.messages.iter().filter(|message| message.role == Role::Assistant);
-    let attempts = answers.map(|message| message.text()).filter(|text| !text.trim().is_empty());
+    let attempts = transcript.answers().map(Message::text).filter(|text| !text.trim().is_empty());
     let judged = attempts.filter_map(|text| read_output(schema, &text).err().map(|errors| (errors, text)));
     let best = judged.rev().min_by_key(|(errors, text)| (is_no_json(text), errors.len()));
     let (errors, partial) = best.map_or((errors, None), |(errors, text)| (errors, Some(text)));

@@ -60,6 +60,8 @@ pub struct Transcript {
     pub outcome: Option<Outcome>,
     /// What was said to the run and not yet passed on.
     said: Vec<String>,
+    /// The message that holds the task; answers before it are those of earlier runs.
+    task_at: usize,
 }
 
 /// A call that waits for its result.
@@ -125,6 +127,7 @@ impl Transcript {
             stop: None,
             outcome: None,
             said: Vec::new(),
+            task_at: 0,
         }
     }
 
@@ -158,7 +161,7 @@ impl Transcript {
     fn take(&mut self, fact: &Fact, at: Time) -> Result<(), String> {
         match fact {
             Fact::Started(plan) => self.started(plan, at),
-            Fact::Asked(asked) => self.asked(asked.turn, asked.note.as_ref()),
+            Fact::Asked(asked) => return self.asked(asked.turn, asked.note.as_ref()),
             Fact::Answered(answered) => return self.answered(answered),
             Fact::Retried(retried) => self.context_too_long = retried.context_too_long,
             Fact::ToolStarted(started) => return self.tool_started(started),
@@ -181,20 +184,25 @@ impl Transcript {
         self.started_at = at;
         self.messages.clone_from(&plan.prior);
         self.add_user_part(Part::Text { text: plan.first_message() });
+        self.task_at = self.messages.len() - 1;
     }
 
-    fn asked(&mut self, turn: u64, note: Option<&Note>) {
+    fn asked(&mut self, turn: u64, note: Option<&Note>) -> Result<(), String> {
+        if !self.open_calls.is_empty() {
+            return Err("calls are not answered".to_owned());
+        }
         // A question that was asked before a crash and not answered is void; what was said meanwhile goes first.
         self.pass_on_said();
         self.asking = Some(turn);
         self.to_judge = false;
-        let Some(note) = note else { return };
+        let Some(note) = note else { return Ok(()) };
         match note.why {
             NoteKind::LastTurn => self.last_turn = true,
             NoteKind::WrongOutput => self.wrong_outputs += 1,
             NoteKind::EmptyAnswer => {}
         }
         self.add_user_part(Part::Text { text: note.text.clone() });
+        Ok(())
     }
 
     fn answered(&mut self, answered: &Answered) -> Result<(), String> {
@@ -228,6 +236,9 @@ impl Transcript {
 
     fn tool_started(&mut self, started: &ToolStarted) -> Result<(), String> {
         let open = self.open_call(&started.call_id)?;
+        if open.state == (CallState::Begun { effectful: true }) {
+            return Err(format!("call {} has begun and may have taken effect", started.call_id));
+        }
         open.state = CallState::Begun { effectful: started.effectful };
         Ok(())
     }
@@ -241,7 +252,8 @@ impl Transcript {
             is_error: finished.is_error,
         });
         self.tool_calls += 1;
-        self.context_tokens += finished.text.len() as u64 / BYTES_PER_TOKEN;
+        let tokens = finished.text.len() as u64 / BYTES_PER_TOKEN;
+        self.context_tokens = self.context_tokens.saturating_add(tokens);
         if self.open_calls.iter().all(|open| matches!(open.state, CallState::Finished(_))) {
             for open in std::mem::take(&mut self.open_calls) {
                 if let CallState::Finished(result) = open.state {
@@ -263,8 +275,13 @@ impl Transcript {
     fn compacted(&mut self, compacted: &Compacted) {
         self.add_cost(&compacted.usage, compacted.cost_usd);
         let kept = self.kept_when_compacted();
-        let mut first =
-            self.messages.first().map_or_else(|| Message::user(""), |first| first.as_ref().clone());
+        // Before the run's own first answer the task is among what is kept, and the opening stays instead.
+        let (opening, task_at) =
+            if kept > self.task_at { (self.task_at, 0) } else { (0, self.task_at - kept + 1) };
+        self.task_at = task_at;
+        let mut first = self.messages[opening].as_ref().clone();
+        // What an earlier run's calls gave is in the message of the task, if that run was stopped.
+        first.parts.retain(|part| !matches!(part, Part::ToolResult(_)));
         if let Some(earlier) = first.parts.iter().position(is_summary) {
             first.parts.truncate(earlier);
         }
@@ -309,9 +326,15 @@ impl Transcript {
         }
     }
 
-    /// The last answer of the model.
+    /// The answers of the model in this run that are still in the conversation.
+    pub fn answers(&self) -> impl DoubleEndedIterator<Item = &Message> {
+        let own = self.messages.iter().skip(self.task_at);
+        own.filter(|message| message.role == Role::Assistant).map(Arc::as_ref)
+    }
+
+    /// The last answer of the model in this run.
     pub fn last_answer(&self) -> Option<&Message> {
-        self.messages.iter().rev().find(|message| message.role == Role::Assistant).map(Arc::as_ref)
+        self.answers().next_back()
     }
 
     /// The conversation with every call answered, for a run that goes on where this one ended.
@@ -321,19 +344,21 @@ impl Transcript {
         for open in std::mem::take(&mut settled.open_calls) {
             let result = match open.state {
                 CallState::Finished(result) => result,
-                CallState::Waiting | CallState::Begun { .. } => ToolResult {
-                    call_id: open.call.id.clone(),
-                    name: open.call.name.clone(),
-                    text:
-                        "The run was stopped before this call was done; it may or may not have taken effect."
-                            .to_owned(),
-                    is_error: true,
-                },
+                CallState::Waiting => not_done(&open.call, "The run was stopped before this call was begun."),
+                CallState::Begun { .. } => not_done(
+                    &open.call,
+                    "The run was stopped before this call was done; it may or may not have taken effect.",
+                ),
             };
             settled.add_user_part(Part::ToolResult(result));
         }
         settled.messages
     }
+}
+
+fn not_done(call: &ToolCall, text: &str) -> ToolResult {
+    let (call_id, name) = (call.id.clone(), call.name.clone());
+    ToolResult { call_id, name, text: text.to_owned(), is_error: true }
 }
 
 /// In the last turn no tool may be called, whatever the model asks for.
