@@ -243,4 +243,6 @@ pub fn failed_with(error: RunError, transcript: &Transcript) -> Outcome {
 }
 
 #[cfg(test)]
+pub(crate) mod script;
+#[cfg(test)]
 mod tests;
