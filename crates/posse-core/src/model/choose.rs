@@ -50,6 +50,8 @@ struct Search<'a> {
     world: &'a ModelWorld,
     settings: &'a Settings,
     warnings: &'a mut Vec<String>,
+    /// True while `default_model` is looked up, which must not need itself.
+    in_default: bool,
 }
 
 /// Finds the model; what had to be decided on the way is said in `warnings`.
@@ -62,7 +64,7 @@ pub fn choose_model(
     if let Some(recorded) = &world.recorded {
         return Ok(Choice::new(recorded.clone(), "the recording"));
     }
-    let mut search = Search { world, settings, warnings };
+    let mut search = Search { world, settings, warnings, in_default: false };
     match wanted {
         Wanted::Named { name, from } => search.named(name, from, ALIASES_MAX),
         Wanted::Default => search.default_model(),
@@ -71,6 +73,7 @@ pub fn choose_model(
 
 impl Search<'_> {
     fn named(&mut self, name: &str, from: &str, aliases_left: usize) -> Result<Choice<ModelChoice>, Refusal> {
+        let name = name.trim();
         if let Some((meant, alias_from)) = self.settings.text(&format!("models.{name}")) {
             if aliases_left == 0 {
                 let message = format!("the alias `{name}` leads back to itself ({alias_from})");
@@ -203,21 +206,18 @@ impl Search<'_> {
     /// `default_model`, else the default of the first provider that has a key, else a server of this machine.
     fn default_model(&mut self) -> Result<Choice<ModelChoice>, Refusal> {
         if let Some((name, from)) = self.settings.text("default_model") {
-            let is_itself = matches!(
-                Model::parse(name).map(|model| model.form),
-                Some(ModelForm::Inherit | ModelForm::Role(_) | ModelForm::Alias(_))
-            );
-            let alias = self.settings.text(&format!("models.{name}")).is_some();
-            if is_itself && !alias {
+            if self.in_default {
                 let message = format!("`default_model` is `{name}` ({from}), which itself needs a default");
                 return Err(Refusal::unplannable(message, "write it as `provider/model`"));
             }
-            let (name, from) = (name.to_owned(), format!("default_model ({from})"));
-            return self.named(&name, &from, 1);
+            self.in_default = true;
+            let found = self.named(name, &format!("default_model ({from})"), ALIASES_MAX);
+            self.in_default = false;
+            return found;
         }
-        let keyed = self.world.providers.iter().find(|entry| entry.has_key);
+        let mut keyed = self.world.providers.iter().filter(|entry| entry.has_key);
         if let Some((entry, model)) =
-            keyed.and_then(|entry| Some((entry, tier_model(&entry.name, "medium")?)))
+            keyed.find_map(|entry| Some((entry, tier_model(&entry.name, "medium")?)))
         {
             let variable = entry.api_key_env.as_deref().unwrap_or_default();
             return Ok(self.choice(entry, model, format!("{variable} is set")));
