@@ -116,3 +116,6 @@ pub(super) fn id_of_display_name(name: &str) -> Option<&'static str> {
     let wanted = squash(plain);
     TABLE.models.iter().map(|row| row.id.as_str()).find(|id| squash(id) == wanted)
 }
+
+#[cfg(test)]
+mod tests;
