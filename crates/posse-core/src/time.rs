@@ -33,6 +33,12 @@ impl Time {
         let (clock, ms) = rest.split_once('.').unwrap_or((rest, "0"));
         let mut clock = clock.splitn(3, ':').map(str::parse::<i64>);
         let (hour, minute, second) = (clock.next()?.ok()?, clock.next()?.ok()?, clock.next()?.ok()?);
+        // Within these nothing overflows; a leap second is the first of the next minute.
+        let is_date = (0..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+        let is_clock = (0..24).contains(&hour) && (0..60).contains(&minute) && (0..=60).contains(&second);
+        if !is_date || !is_clock {
+            return None;
+        }
         let seconds = (hour * 60 + minute) * 60 + second;
         let ms: i64 = format!("{ms:0<3}").get(..3)?.parse().ok()?;
         Some(Time(days(year, month, day) * DAY_MS + seconds * 1000 + ms))
@@ -98,6 +104,14 @@ mod tests {
             assert_eq!(Time::parse(text), Some(Time(ms)));
         }
         assert_eq!(Time::parse("2026-11-15T23:59:59Z"), Some(Time(1_794_787_199_000)));
-        assert_eq!(Time::parse("yesterday"), None);
+        for text in ["yesterday", "2026-13-01T00:00:00Z", "2026-11-15T24:00:00Z", "2026-11-15T00:00:00.x"] {
+            assert_eq!(Time::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_year_past_counting_is_no_time() {
+        assert_eq!(Time::parse("9223372036854775807-01-01T00:00:00Z"), None);
+        assert_eq!(Time::parse("2026-01-01T9223372036854775807:00:00Z"), None);
     }
 }

@@ -4,7 +4,7 @@
 //! taken from the provider in use, which is said aloud.
 
 use super::table::{facts, id_of_display_name, tier_model, vendor_of};
-use super::{ModelChoice, ModelWorld, ProviderEntry, VENDORS};
+use super::{ModelChoice, ModelWorld, ProviderEntry, VENDORS, Vendor};
 use crate::definition::Definition;
 use crate::definition::model::{Model, ModelForm};
 use crate::plan::{Choice, Refusal, RefusalKind, Request, Settings};
@@ -80,7 +80,7 @@ impl Search<'_> {
                 return Err(Refusal::unplannable(message, "let it name a `provider/model`"));
             }
             let from = format!("{from}: alias `{name}` ({alias_from})");
-            return self.named(&meant.to_owned(), &from, aliases_left - 1);
+            return self.named(meant, &from, aliases_left - 1);
         }
         let Some(model) = Model::parse(name) else {
             return Err(Refusal::unplannable(format!("an empty model name (from {from})"), "name a model"));
@@ -105,7 +105,7 @@ impl Search<'_> {
         match self.settings.text(&format!("roles.{role}")) {
             Some((meant, role_from)) if aliases_left > 0 => {
                 let from = format!("{from}: role `{role}` ({role_from})");
-                self.named(&meant.to_owned(), &from, aliases_left - 1)
+                self.named(meant, &from, aliases_left - 1)
             }
             Some((_, role_from)) => {
                 let message = format!("the role `{role}` leads back to itself ({role_from})");
@@ -189,11 +189,8 @@ impl Search<'_> {
 
     fn by_id(&mut self, id: &str, from: &str) -> Result<Choice<ModelChoice>, Refusal> {
         let by_prefix = || {
-            let owns = |prefix: &&str| id.starts_with(*prefix);
-            VENDORS
-                .iter()
-                .find(|vendor| vendor.prefixes.iter().any(|prefix| owns(&prefix)))
-                .map(|vendor| vendor.name)
+            let is_its_own = |vendor: &&Vendor| vendor.prefixes.iter().any(|prefix| id.starts_with(prefix));
+            VENDORS.iter().find(is_its_own).map(|vendor| vendor.name)
         };
         let Some(vendor) = vendor_of(id).or_else(by_prefix) else { return Err(unknown(id, from)) };
         let entry = self.provider(vendor).ok_or_else(|| unknown(id, from))?;

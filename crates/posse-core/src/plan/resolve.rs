@@ -11,7 +11,7 @@ use super::{Choice, DefinitionSource, Limits, OutputContract, Plan};
 use crate::definition::{Definition, PermissionMode, Scope};
 use crate::id::RunId;
 use crate::message::Message;
-use crate::model::{ModelWorld, Wanted, choose_model};
+use crate::model::{ModelChoice, ModelWorld, Wanted, choose_model};
 
 /// What a caller asks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -161,8 +161,9 @@ pub fn resolve(
         }
         None => Choice::new(model.value.clone(), "the run's own model"),
     };
-    let limits = Limits::resolve(definition, request, settings, model.value.price.is_some());
-    refuse_uncountable_money(&limits, &model.value)?;
+    let unpriced = [&model.value, &compaction.value].into_iter().find(|model| model.price.is_none());
+    let limits = Limits::resolve(definition, request, settings, unpriced.is_none());
+    refuse_uncountable_money(&limits, unpriced)?;
     refuse_long_input(request, &limits)?;
     let tools = tools::offered(definition, surroundings.tools, &mut warnings)?;
     let output = definition
@@ -207,7 +208,7 @@ fn refuse_what_is_not_here(definition: &Definition) -> Result<(), Refusal> {
         let message = format!("workspace `{workspace}` is not available here");
         return Err(Refusal::unavailable(message, "remove `workspace`, or write `workspace: shared`"));
     }
-    if let Some(network) = definition.network.as_ref().filter(|network| **network != Value::from("full")) {
+    if let Some(network) = definition.network.as_ref().filter(|network| **network != "full") {
         let message = format!("network {network} cannot be held without an isolation");
         return Err(Refusal::unavailable(message, "remove `network`, or write `network: full`"));
     }
@@ -240,8 +241,8 @@ fn permission_mode(definition: &Definition, request: &Request) -> Choice<String>
     }
 }
 
-fn refuse_uncountable_money(limits: &Limits, model: &crate::model::ModelChoice) -> Result<(), Refusal> {
-    let Some(budget) = limits.budget_usd.as_ref().filter(|_| model.price.is_none()) else { return Ok(()) };
+fn refuse_uncountable_money(limits: &Limits, unpriced: Option<&ModelChoice>) -> Result<(), Refusal> {
+    let Some((budget, model)) = limits.budget_usd.as_ref().zip(unpriced) else { return Ok(()) };
     let message = format!(
         "a budget of {} USD (from {}) cannot be held: the price of `{}/{}` is not known",
         budget.value, budget.from, model.provider, model.model

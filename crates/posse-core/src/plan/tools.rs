@@ -3,6 +3,9 @@
 use super::{Choice, Refusal};
 use crate::definition::{Definition, Permissions, ToolClass};
 
+/// Tools that do the same to a path, so that what a rule says about one of them is about all.
+const ALIKE: &[&[&str]] = &[&["Read", "Glob", "Grep", "LS"], &["Write", "Edit", "MultiEdit", "NotebookEdit"]];
+
 /// The tools to offer. A list never becomes "all", and a list of which nothing exists is refused.
 pub(super) fn offered(
     definition: &Definition,
@@ -63,12 +66,15 @@ fn withhold_by_rules(
     for rule in restrictions.chain(otherwise) {
         let (tool, pattern) = rule.split_once('(').unwrap_or((rule, ""));
         let whole_tool = pattern.is_empty() || pattern == "*)" || pattern == "**)";
-        let concerned = tool == "*" || offered.iter().any(|choice| choice.value == tool);
-        if !concerned {
-            continue;
-        }
         if whole_tool && tool != "*" {
             offered.retain(|choice| choice.value != tool);
+            continue;
+        }
+        let concerned = |choice: &Choice<String>| {
+            let alike = |tools: &&&[&str]| tools.contains(&tool) && tools.contains(&choice.value.as_str());
+            tool == "*" || choice.value == tool || ALIKE.iter().any(|tools| alike(&tools))
+        };
+        if !offered.iter().any(concerned) {
             continue;
         }
         // What one tool may not read, another must not show.
