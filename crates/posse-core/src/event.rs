@@ -250,3 +250,6 @@ impl Event {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,3 +112,6 @@ fn bounded(text: Option<&str>, limit: usize, run_id: RunId) -> (Option<String>, 
         text => (text.map(str::to_owned), false),
     }
 }
+
+#[cfg(test)]
+mod tests;

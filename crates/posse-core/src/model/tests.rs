@@ -9,12 +9,14 @@ use crate::plan::{Choice, Refusal, RefusalKind, Request, Setting, Settings};
 
 /// What a name leads to. `there` has the providers with a key, `found:` a running server or nothing, and
 /// `caller:` a model; `settings` are `key=value`, or a switch that is on.
+#[track_caller]
 fn check(there: &str, settings: &str, name: &str, expected: &str) {
     let wanted = Wanted::Named { name: name.to_owned(), from: "--model".to_owned() };
     assert_eq!(shown(there, settings, &wanted), expected, "{name}");
 }
 
 /// What is taken when nothing is named.
+#[track_caller]
 fn check_default(there: &str, settings: &str, expected: &str) {
     assert_eq!(shown(there, settings, &Wanted::Default), expected);
 }

@@ -10,6 +10,7 @@ use crate::event::{Fact, NoteKind};
 use crate::outcome::{Outcome, RunError};
 
 /// The step after a story, in few words.
+#[track_caller]
 fn check(script: &str, expected: &str) {
     assert_eq!(shown(&Run::play(script).step()), expected, "{script}");
 }

@@ -21,6 +21,7 @@ fn check_settled(script: &str, expected: &Expect) {
 }
 
 /// What is wrong with a fact after a story; the transcript stays as it was.
+#[track_caller]
 fn check_illegal(script: &str, fact: Fact, expected: &str) {
     let mut run = Run::play(script);
     let (event, before) = (run.next_event(fact), run.transcript.clone());

@@ -7,6 +7,7 @@ use crate::model::{Price, VENDORS};
 use crate::plan::{Setting, Settings};
 
 /// The row that a name finds.
+#[track_caller]
 fn check_row(vendor: &str, model: &str, expected: Option<&str>) {
     assert_eq!(find(vendor, model).map(|row| row.id.as_str()), expected, "{vendor}/{model}");
 }
