@@ -44,8 +44,6 @@ pub struct Transcript {
     pub finish: Option<Finish>,
     /// True when the model refused the conversation as too long, until it is shortened.
     pub context_too_long: bool,
-    /// True when the conversation was shortened and nothing has been answered since.
-    pub just_compacted: bool,
     /// True once the last turn was granted.
     pub last_turn: bool,
     /// True when the model has spoken, calls no tool, and nobody has said anything since.
@@ -119,7 +117,6 @@ impl Transcript {
             context_tokens: 0,
             finish: None,
             context_too_long: false,
-            just_compacted: false,
             last_turn: false,
             to_judge: false,
             empty_answers: 0,
@@ -214,7 +211,6 @@ impl Transcript {
         self.add_cost(&answered.usage, answered.cost_usd);
         self.context_tokens = answered.usage.total();
         self.context_too_long = false;
-        self.just_compacted = false;
         self.finish = Some(answered.finish);
         let message =
             if self.last_turn { without_calls(&answered.message) } else { answered.message.clone() };
@@ -292,7 +288,6 @@ impl Transcript {
         self.context_tokens =
             self.messages.iter().map(|message| bytes(message)).sum::<u64>() / BYTES_PER_TOKEN;
         self.context_too_long = false;
-        self.just_compacted = true;
     }
 
     /// The first message that a summary does not replace: the last answer of the model.
@@ -301,9 +296,9 @@ impl Transcript {
         last.unwrap_or(self.messages.len())
     }
 
-    /// True when a summary would replace something.
+    /// True when a summary would replace something; not twice without an answer between.
     pub fn can_compact(&self) -> bool {
-        self.kept_when_compacted() > 1 && !self.just_compacted
+        self.kept_when_compacted() > 1
     }
 
     fn add_cost(&mut self, usage: &Usage, cost_usd: Option<f64>) {
