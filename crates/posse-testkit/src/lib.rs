@@ -1,13 +1,16 @@
-//! What tests need and nobody else: a temporary project with its own home, stable output, and a model
-//! server that follows a script.
+//! What tests need and nobody else: a temporary project with its own home, stable output, a model
+//! server that follows a script, a plan to run, and a record of what a tool did.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+pub use effect_log::EffectLog;
 pub use model_server::{Api, ModelServer, Received, Reply, Script, Stop, Usage};
 
+mod effect_log;
 pub mod model_server;
+pub mod sample;
 
 /// A project directory and a home directory that vanish with the value.
 #[derive(Debug)]
