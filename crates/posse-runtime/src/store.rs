@@ -118,5 +118,19 @@ pub trait Store: Send + Sync {
     fn claim(&self, run_id: RunId, from: &str, to: &str) -> Storing<'_, bool>;
 }
 
+/// What must hold of events that are handed to a store: they follow one another from the place they are for.
+fn assert_in_order(run_id: RunId, expected_seq: u64, events: &[Event]) {
+    let in_order =
+        (expected_seq..).zip(events).all(|(seq, event)| event.seq == seq && event.run_id == run_id);
+    assert!(in_order, "the events of run {run_id} follow one another from {expected_seq}");
+}
+
+/// The hexadecimal digits that an identity is to begin with; `None` when there is no such identity.
+fn digits_of_prefix(prefix: &str) -> Option<String> {
+    let digits: String = prefix.chars().filter(|c| *c != '-').map(|c| c.to_ascii_lowercase()).collect();
+    let is_possible = (1..=32).contains(&digits.len()) && digits.chars().all(|c| c.is_ascii_hexdigit());
+    is_possible.then_some(digits)
+}
+
 #[cfg(test)]
 mod tests;

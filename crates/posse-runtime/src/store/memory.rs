@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use posse_core::event::{Event, Fact};
 use posse_core::id::RunId;
 
-use super::{Durability, Letter, Store, StoreError, StoredRun, Storing};
+use super::{Durability, Letter, Store, StoreError, StoredRun, Storing, assert_in_order, digits_of_prefix};
 
 /// Keeps transcripts in memory.
 #[derive(Debug, Default)]
@@ -35,8 +35,11 @@ impl MemoryStore {
 
 impl Kept {
     fn stored(&self, run_id: RunId) -> StoredRun {
-        let has_ended = self.events.last().is_some_and(|event| matches!(event.fact, Fact::Ended(_)));
-        StoredRun { run_id, owner: self.owner.clone(), has_ended }
+        StoredRun { run_id, owner: self.owner.clone(), has_ended: self.has_ended() }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.events.last().is_some_and(|event| matches!(event.fact, Fact::Ended(_)))
     }
 }
 
@@ -47,6 +50,7 @@ fn now<T: Send + 'static>(value: Result<T, StoreError>) -> Storing<'static, T> {
 impl Store for MemoryStore {
     fn create(&self, owner: &str, events: Vec<Event>) -> Storing<'_, ()> {
         let run_id = events.first().expect("a run is registered with its first event").run_id;
+        assert_in_order(run_id, 1, &events);
         let mut state = self.state();
         if state.runs.contains_key(&run_id) {
             return now(Err(StoreError::Conflict { run_id }));
@@ -62,9 +66,10 @@ impl Store for MemoryStore {
         events: Vec<Event>,
         _durability: Durability,
     ) -> Storing<'_, ()> {
+        assert_in_order(run_id, expected_seq, &events);
         let mut state = self.state();
         let Some(kept) = state.runs.get_mut(&run_id) else { return now(Err(StoreError::Absent)) };
-        if kept.events.len() as u64 + 1 != expected_seq {
+        if kept.has_ended() || kept.events.len() as u64 + 1 != expected_seq {
             return now(Err(StoreError::Conflict { run_id }));
         }
         kept.events.extend(events);
@@ -88,9 +93,9 @@ impl Store for MemoryStore {
     }
 
     fn find(&self, prefix: &str) -> Storing<'_, Vec<RunId>> {
-        let prefix = prefix.to_lowercase();
+        let Some(digits) = digits_of_prefix(prefix) else { return now(Ok(Vec::new())) };
         let state = self.state();
-        let found = state.runs.keys().filter(|id| id.to_string().starts_with(&prefix));
+        let found = state.runs.keys().filter(|id| id.0.simple().to_string().starts_with(&digits));
         now(Ok(found.take(2).copied().collect()))
     }
 

@@ -6,8 +6,8 @@
 mod schema;
 mod writer;
 
-use std::path::Path;
-use std::sync::mpsc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use posse_core::event::{Event, Fact};
@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::{Durability, Letter, Store, StoreError, StoredRun, Storing};
+use super::{Durability, Letter, Store, StoreError, StoredRun, Storing, assert_in_order, digits_of_prefix};
 use writer::{Write, WriteKind, Writer};
 
 pub use schema::rebuild;
@@ -27,6 +27,7 @@ type Reading = Box<dyn FnOnce(&Connection) + Send>;
 
 /// Keeps transcripts in a file.
 pub struct SqliteStore {
+    path: Arc<PathBuf>,
     writer: Thread<Write>,
     reader: Thread<Reading>,
 }
@@ -68,18 +69,25 @@ impl SqliteStore {
     /// Opens the file, making it and what is above it if need be.
     pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
         if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| StoreError::Failed(format!("{}: {error}", directory.display())))?;
+            std::fs::create_dir_all(directory).map_err(|error| {
+                let advice = "no directory to keep runs in; look at its permissions";
+                StoreError::Failed(format!("{}: {error} ({advice})", directory.display()))
+            })?;
         }
-        let writing = schema::open(path)?;
-        let reading = schema::open_to_read(path)?;
-        let writer = Thread::start("store-writer", move |writes| Writer::new(writing).run(&writes))?;
+        SqliteStore::over(path, schema::open(path)?, schema::open_to_read(path)?)
+    }
+
+    /// A store over two ways into one file.
+    fn over(path: &Path, writing: Connection, reading: Connection) -> Result<SqliteStore, StoreError> {
+        let path = Arc::new(path.to_owned());
+        let writer = Writer::new(writing, path.clone());
+        let writer = Thread::start("store-writer", move |writes| writer.run(&writes))?;
         let reader = Thread::start("store-reader", move |readings: mpsc::Receiver<Reading>| {
             for work in readings {
                 work(&reading);
             }
         })?;
-        Ok(SqliteStore { writer, reader })
+        Ok(SqliteStore { path, writer, reader })
     }
 
     fn write<T: Send + 'static>(
@@ -97,12 +105,13 @@ impl SqliteStore {
 
     fn query<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Storing<'_, T> {
         let (reply, answer) = oneshot::channel();
+        let path = self.path.clone();
         let sent = self.reader.send(Box::new(move |connection| {
             // Nobody waits any more: then nobody needs it.
-            drop(reply.send(query(connection)));
+            drop(reply.send(query(connection).map_err(|fault| fault.of(&path))));
         }));
         Box::pin(async move {
             sent?;
@@ -111,9 +120,31 @@ impl SqliteStore {
     }
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> StoreError {
-        StoreError::Failed(format!("the store failed: {error}"))
+/// Why something was not done, before it is said which file it is about.
+#[derive(Debug)]
+enum Fault {
+    Store(StoreError),
+    Sqlite(rusqlite::Error),
+}
+
+impl Fault {
+    fn of(self, path: &Path) -> StoreError {
+        match self {
+            Fault::Store(error) => error,
+            Fault::Sqlite(error) => schema::describe(path, &error),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Fault {
+        Fault::Sqlite(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Fault {
+        Fault::Store(error)
     }
 }
 
@@ -132,7 +163,7 @@ fn stored_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
 
 const STORED_RUN: &str = "SELECT runs.id, coalesce(leases.owner, ''), runs.status <> 'running' FROM runs LEFT JOIN leases USING (id)";
 
-fn read_events(connection: &Connection, id: RunId, from_seq: u64) -> Result<Vec<Event>, StoreError> {
+fn read_events(connection: &Connection, id: RunId, from_seq: u64) -> Result<Vec<Event>, Fault> {
     let mut query = connection
         .prepare_cached("SELECT seq, at, type, data FROM events WHERE id = ?1 AND seq >= ?2 ORDER BY seq")?;
     let mut rows = query.query(params![id.0.as_bytes(), place(from_seq)])?;
@@ -151,12 +182,13 @@ fn read_events(connection: &Connection, id: RunId, from_seq: u64) -> Result<Vec<
     Ok(events)
 }
 
+fn has_events(connection: &Connection, id: RunId) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM events WHERE id = ?1 LIMIT 1")?.exists([id.0.as_bytes()])
+}
+
 /// The least and the greatest identity that begins with some hexadecimal digits.
 fn range_of_prefix(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
-    let digits: String = prefix.chars().filter(|c| *c != '-').collect();
-    if digits.is_empty() || digits.len() > 32 || !digits.chars().all(|c| c.is_ascii_hexdigit()) {
-        return None;
-    }
+    let digits = digits_of_prefix(prefix)?;
     let fill = |with: char| {
         let padded: String = digits.chars().chain(std::iter::repeat(with)).take(32).collect();
         Uuid::try_parse(&padded).ok().map(Uuid::into_bytes)
@@ -166,6 +198,8 @@ fn range_of_prefix(prefix: &str) -> Option<([u8; 16], [u8; 16])> {
 
 impl Store for SqliteStore {
     fn create(&self, owner: &str, events: Vec<Event>) -> Storing<'_, ()> {
+        let run_id = events.first().expect("a run is registered with its first event").run_id;
+        assert_in_order(run_id, 1, &events);
         let owner = owner.to_owned();
         self.write(Durability::Process, |reply| WriteKind::Create { owner, events, reply })
     }
@@ -177,13 +211,17 @@ impl Store for SqliteStore {
         events: Vec<Event>,
         durability: Durability,
     ) -> Storing<'_, ()> {
+        assert_in_order(run_id, expected_seq, &events);
         self.write(durability, |reply| WriteKind::Append { run_id, expected_seq, events, reply })
     }
 
     fn read(&self, run_id: RunId, from_seq: u64) -> Storing<'_, Vec<Event>> {
         self.query(move |connection| {
             let events = read_events(connection, run_id, from_seq)?;
-            if events.is_empty() && from_seq <= 1 { Err(StoreError::Absent) } else { Ok(events) }
+            if events.is_empty() && !has_events(connection, run_id)? {
+                return Err(StoreError::Absent.into());
+            }
+            Ok(events)
         })
     }
 
@@ -199,7 +237,7 @@ impl Store for SqliteStore {
     fn get(&self, run_id: RunId) -> Storing<'_, StoredRun> {
         self.query(move |connection| {
             let mut query = connection.prepare_cached(&format!("{STORED_RUN} WHERE runs.id = ?1"))?;
-            query.query_row([run_id.0.as_bytes()], stored_run).optional()?.ok_or(StoreError::Absent)
+            query.query_row([run_id.0.as_bytes()], stored_run).optional()?.ok_or(StoreError::Absent.into())
         })
     }
 
@@ -228,3 +266,6 @@ impl Store for SqliteStore {
         self.write(Durability::Process, |reply| WriteKind::Claim { run_id, from, to, reply })
     }
 }
+
+#[cfg(test)]
+mod tests;

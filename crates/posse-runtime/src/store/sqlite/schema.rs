@@ -23,6 +23,14 @@ const MIGRATIONS: &[&str] = &["
     ) WITHOUT ROWID;
 "];
 
+/// The derived table as the newest version has it.
+const RUNS: &str = "
+    DROP TABLE IF EXISTS runs;
+    CREATE TABLE runs (
+        id BLOB PRIMARY KEY, next_seq INTEGER NOT NULL, status TEXT NOT NULL
+    ) WITHOUT ROWID;
+";
+
 /// Opens a file to write, at the newest version.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let failed = |error: rusqlite::Error| describe(path, &error);
@@ -82,7 +90,7 @@ pub fn rebuild(path: &Path) -> Result<usize, StoreError> {
 }
 
 fn rebuild_runs(transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
-    transaction.execute("DELETE FROM runs", params![])?;
+    transaction.execute_batch(RUNS)?;
     transaction.execute(
         "INSERT INTO runs SELECT id, max(seq) + 1,
             coalesce(max(CASE WHEN type = 'ended' THEN json_extract(data, '$.status') END), 'running')
@@ -92,15 +100,18 @@ fn rebuild_runs(transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
 }
 
 /// What happened, with the file and what to do.
-fn describe(path: &Path, error: &rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
+pub(super) fn describe(path: &Path, error: &rusqlite::Error) -> StoreError {
+    use rusqlite::ErrorCode::{
+        CannotOpen, DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly, SystemIoFailure,
+    };
     let advice = match error.sqlite_error_code() {
         Some(DatabaseCorrupt | NotADatabase) => {
             "the file is damaged; move it away to begin a new one, or restore it from a backup"
         }
         Some(ReadOnly | CannotOpen) => "it cannot be opened to write; look at its permissions",
-        Some(DiskFull) => "the disk is full",
-        Some(DatabaseBusy) => "another process holds it",
+        Some(DiskFull) => "the disk is full; make room on it",
+        Some(SystemIoFailure) => "the disk failed or is full",
+        Some(DatabaseBusy) => "another process holds it; try again when that is done",
         _ => "",
     };
     let advice = if advice.is_empty() { String::new() } else { format!(" ({advice})") };
