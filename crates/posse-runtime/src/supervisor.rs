@@ -248,8 +248,7 @@ impl Supervisor {
             // Asked before the events are read: what a process wrote before it went is still there to be read.
             let stored = self.store.get(run_id).await?;
             let goes_on = !stored.has_ended && self.is_alive(&stored.owner);
-            let events = self.store.read(run_id, from_seq.max(2)).await?;
-            let events: Vec<Event> = events.into_iter().filter(|event| event.seq >= from_seq).collect();
+            let events = self.store.read(run_id, from_seq).await?;
             if !events.is_empty() {
                 return Ok(Some(events));
             }
@@ -295,7 +294,15 @@ struct Task {
     runs: Runs,
     handles: HashMap<RunId, Handle>,
     waiting: HashMap<RunId, Box<Launch>>,
-    tasks: JoinSet<RunId>,
+    finished: HashMap<RunId, Finished>,
+    tasks: JoinSet<Finished>,
+}
+
+/// A run of which nothing is alive, and who is to be told.
+struct Finished {
+    run_id: RunId,
+    outcome: Result<Outcome, StoreError>,
+    done: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
 /// The ways to one live run.
@@ -306,8 +313,15 @@ struct Handle {
 
 impl Task {
     fn new(means: Means, owner: Owner) -> Task {
-        let (handles, waiting) = (HashMap::new(), HashMap::new());
-        Task { means, owner, runs: Runs::default(), handles, waiting, tasks: JoinSet::new() }
+        Task {
+            means,
+            owner,
+            runs: Runs::default(),
+            handles: HashMap::new(),
+            waiting: HashMap::new(),
+            finished: HashMap::new(),
+            tasks: JoinSet::new(),
+        }
     }
 
     async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
@@ -318,24 +332,36 @@ impl Task {
                     None => Input::Closed,
                 },
                 Some(ended) = self.tasks.join_next() => match ended {
-                    Ok(run_id) => Input::Ended(run_id),
+                    Ok(finished) => self.input_of_end(finished),
                     // The task of a run catches what panics in it; what it does itself cannot.
                     Err(_) => continue,
                 },
                 () = woken(&self.owner), if !self.handles.is_empty() => Input::Woken,
             };
             let closed = matches!(input, Input::Closed);
-            for effect in self.runs.on_input(input) {
-                self.carry_out(effect).await;
-            }
+            self.take_in(input).await;
             if closed {
                 while let Some(ended) = self.tasks.join_next().await {
                     // As above.
-                    drop(ended);
+                    let Ok(finished) = ended else { continue };
+                    let input = self.input_of_end(finished);
+                    self.take_in(input).await;
                 }
                 return;
             }
         }
+    }
+
+    async fn take_in(&mut self, input: Input) {
+        for effect in self.runs.on_input(input) {
+            self.carry_out(effect).await;
+        }
+    }
+
+    fn input_of_end(&mut self, finished: Finished) -> Input {
+        let run_id = finished.run_id;
+        self.finished.insert(run_id, finished);
+        Input::Ended(run_id)
     }
 
     fn input_of(&mut self, order: Order) -> Input {
@@ -362,9 +388,23 @@ impl Task {
                     handle.stop.send_modify(|known| *known = (*known).max(Some(reason)));
                 }
             }
-            Effect::Forget(run_id) => drop(self.handles.remove(&run_id)),
+            Effect::Forget(run_id) => {
+                drop(self.handles.remove(&run_id));
+                let finished = self.finished.remove(&run_id).expect("a run that ended has an outcome");
+                self.tell(finished).await;
+            }
             Effect::TakeLetters => self.take_letters().await,
         }
+    }
+
+    async fn tell(&self, Finished { run_id, outcome, done }: Finished) {
+        if outcome.is_err() {
+            // Nobody runs it, though this process lives: it is given up, so that it can be gone on with once the
+            // store is mended. Where that fails too, it is free when this process ends.
+            drop(self.means.store.claim(run_id, self.owner.name(), "").await);
+        }
+        // Whoever started it may not wait for it.
+        drop(done.send(outcome));
     }
 
     async fn take_letters(&mut self) {
@@ -399,10 +439,7 @@ impl Task {
                 Some(outcome) => outcome,
                 None => end_after_panic(run_id, store, clock).await,
             };
-            drop(recorder);
-            // Whoever started it may not wait for it.
-            drop(done.send(outcome));
-            run_id
+            Finished { run_id, outcome, done }
         });
     }
 }
@@ -415,7 +452,9 @@ async fn carry(
     stop: Stop,
     (deadline, own_stop): (Duration, watch::Sender<Option<StopReason>>),
 ) -> Option<Result<Outcome, StoreError>> {
-    let running = std::panic::AssertUnwindSafe(engine.run(job, recorder, stop)).catch_unwind();
+    // The call is inside: an engine may panic before it has made its future.
+    let running = async { engine.run(job, recorder, stop).await };
+    let running = std::panic::AssertUnwindSafe(running).catch_unwind();
     tokio::pin!(running);
     tokio::select! {
         outcome = &mut running => return outcome.ok(),
