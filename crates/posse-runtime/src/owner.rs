@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::UnixDatagram;
 
+/// How often a lock is made again that another process has removed.
+const TRIES_MAX: usize = 16;
+
 /// This process as the owner of runs; the lock is released when it ends, however it ends.
 #[derive(Debug)]
 pub struct Owner {
@@ -25,10 +28,7 @@ impl Owner {
     pub fn in_directory(directory: &Path) -> io::Result<Owner> {
         std::fs::create_dir_all(directory)?;
         remove_the_dead(directory)?;
-        let name = new_name();
-        let path = lock_path(directory, &name);
-        let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
-        file.lock()?;
+        let (name, file, path) = lock(directory)?;
         let socket_path = socket_path(directory, &name);
         // A path that is too long for a socket leaves the owner to look by itself from time to time.
         let socket = UnixDatagram::bind(&socket_path).ok().map(|socket| (socket, socket_path));
@@ -76,6 +76,21 @@ pub fn wake(directory: &Path, name: &str) {
     }
 }
 
+/// A new name with its lock, held. A process that starts meanwhile may find the file before it is locked and
+/// remove it as a dead one's; then it is made again.
+fn lock(directory: &Path) -> io::Result<(String, File, PathBuf)> {
+    for _ in 0..TRIES_MAX {
+        let name = new_name();
+        let path = lock_path(directory, &name);
+        let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
+        file.lock()?;
+        if path.exists() {
+            return Ok((name, file, path));
+        }
+    }
+    Err(io::Error::other(format!("{}: a lock does not stay there", directory.display())))
+}
+
 fn new_name() -> String {
     format!("{:012x}", fastrand::u64(..) >> 16)
 }
@@ -97,7 +112,9 @@ fn remove_the_dead(directory: &Path) -> io::Result<()> {
         ) else {
             continue;
         };
-        if !is_alive(directory, name) {
+        // Held while it is removed, so that whoever is about to lock it waits and then sees that it is gone.
+        let held = File::open(&path).and_then(|file| Ok(file.try_lock_shared().map(|()| file)?));
+        if held.is_ok() {
             drop(std::fs::remove_file(socket_path(directory, name)));
             drop(std::fs::remove_file(&path));
         }
@@ -130,5 +147,23 @@ mod tests {
         let left = std::fs::read_dir(directory.path()).expect("a directory").count();
         assert_eq!(left, 2, "its own lock and socket");
         drop(owner);
+    }
+
+    /// A process that starts took a lock that was made and not yet held for a dead one's, and removed it.
+    #[tokio::test]
+    async fn owners_that_start_at_once_do_not_bury_each_other() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let runtime = tokio::runtime::Handle::current();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let _entered = runtime.enter();
+                    for _ in 0..50 {
+                        let owner = Owner::in_directory(directory.path()).expect("an owner");
+                        assert!(is_alive(directory.path(), owner.name()));
+                    }
+                });
+            }
+        });
     }
 }
