@@ -105,6 +105,18 @@ async fn several_processes_at_one_new_file_lose_nothing() {
     }
 }
 
+#[test]
+fn all_that_open_one_new_file_at_once_can() {
+    for _ in 0..10 {
+        let (_directory, path) = file();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| SqliteStore::open(&path).map(drop).expect("the store opens"));
+            }
+        });
+    }
+}
+
 /// How many events a child is told to be stored before it dies.
 const STORED: u64 = 40;
 
