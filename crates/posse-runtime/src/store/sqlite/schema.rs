@@ -1,14 +1,16 @@
 //! The tables, how a file comes to have them, and how the derived ones are made anew.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior, params};
 
 use crate::store::StoreError;
 
 /// How long to wait for another process that writes.
 const BUSY_MAX: Duration = Duration::from_secs(10);
+/// How long to wait before another attempt where waiting is left to us.
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Each brings a file from one version to the next; `user_version` counts how many were applied.
 const MIGRATIONS: &[&str] = &["
@@ -36,9 +38,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let failed = |error: rusqlite::Error| describe(path, &error);
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(BUSY_MAX).map_err(failed)?;
-    connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
-    connection.pragma_update(None, "synchronous", "normal").map_err(failed)?;
-    migrate(&mut connection).map_err(failed)?;
+    prepare(&mut connection).map_err(failed)?;
     let version = version(&connection).map_err(failed)?;
     if version > MIGRATIONS.len() {
         let message = format!(
@@ -49,6 +49,29 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::Failed(message));
     }
     Ok(connection)
+}
+
+/// Makes a file ready. Going over to WAL does not wait for another process that does the same, as everything
+/// else does, but fails at once: then it is tried again.
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        let prepared = go_over_to_wal(connection).and_then(|()| migrate(connection));
+        match prepared {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && begun.elapsed() < BUSY_MAX =>
+            {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            prepared => return prepared,
+        }
+    }
+}
+
+fn go_over_to_wal(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "normal")
 }
 
 /// Opens a file that is at the newest version, to read.
@@ -101,7 +124,7 @@ fn rebuild_runs(transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
 
 /// What happened, with the file and what to do.
 pub(super) fn describe(path: &Path, error: &rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{
+    use ErrorCode::{
         CannotOpen, DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly, SystemIoFailure,
     };
     let advice = match error.sqlite_error_code() {
