@@ -16,6 +16,7 @@ pub struct Script {
     choice: Choice,
     pub(super) models: Vec<String>,
     pub(super) requests_kept_max: usize,
+    pub(super) keyless: bool,
 }
 
 enum Choice {
@@ -52,9 +53,15 @@ impl Script {
         self
     }
 
+    /// Lets requests come without a key, as a server on one's own machine does.
+    pub fn keyless(mut self) -> Script {
+        self.keyless = true;
+        self
+    }
+
     fn of(choice: Choice) -> Script {
         let models = vec!["scripted-large".to_owned(), "scripted-small".to_owned()];
-        Script { choice, models, requests_kept_max: REQUESTS_KEPT_MAX }
+        Script { choice, models, requests_kept_max: REQUESTS_KEPT_MAX, keyless: false }
     }
 
     /// The reply to a request; none when the script is at its end.
