@@ -19,6 +19,8 @@ const RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// The longest `retry-after` that is believed.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
+/// What is shorter is no secret, and would be found in the middle of words.
+const SECRET_BYTES_MIN: usize = 8;
 /// How many of the last messages are written anew each time: those whose end may be marked for caching.
 const MARKED_MESSAGES: usize = 3;
 
@@ -28,6 +30,8 @@ pub struct HttpProvider {
     transport: Transport,
     base_url: String,
     headers: HeaderMap,
+    /// Values that a provider may repeat and nobody is to see.
+    secrets: Vec<String>,
     written: Written,
     head: Head,
     requests: usize,
@@ -59,6 +63,8 @@ impl HttpProvider {
         key: Option<&str>,
         more_headers: Vec<(String, String)>,
     ) -> Result<HttpProvider, String> {
+        let hidden = key.into_iter().chain(more_headers.iter().map(|(_, value)| value.as_str()));
+        let secrets = hidden.filter(|value| value.len() >= SECRET_BYTES_MIN).map(str::to_owned).collect();
         let own = protocol.headers(key).into_iter().map(|(name, value)| (name.to_owned(), value));
         let mut headers = HeaderMap::new();
         for (name, value) in own.chain(more_headers) {
@@ -73,6 +79,7 @@ impl HttpProvider {
             transport,
             base_url: base_url.trim_end_matches('/').to_owned(),
             headers,
+            secrets,
             written: Written::default(),
             head: Head::default(),
             requests: 0,
@@ -153,6 +160,11 @@ impl HttpProvider {
         }
     }
 
+    /// Some providers repeat the key that they refuse; what they say is stored and shown.
+    fn without_secrets(&self, message: String) -> String {
+        self.secrets.iter().fold(message, |message, secret| message.replace(secret, "[key]"))
+    }
+
     async fn refusal(&self, ask: &Ask<'_>, response: &mut WireResponse) -> ProviderError {
         let body = excerpt(ask, response).await;
         let mut error = self.protocol.refusal(response.status, &body);
@@ -169,7 +181,10 @@ impl Provider for HttpProvider {
         ask: &'a Ask<'a>,
         on_delta: &'a mut (dyn FnMut(Delta) + Send),
     ) -> Answering<'a> {
-        Box::pin(self.ask(ask, on_delta))
+        Box::pin(async move {
+            let answer = self.ask(ask, on_delta).await;
+            answer.map_err(|error| ProviderError { message: self.without_secrets(error.message), ..error })
+        })
     }
 }
 
