@@ -97,11 +97,21 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let places =
         std::env::current_dir().ok().map(|cwd| Places::from_variables(cwd, |name| std::env::var_os(name)));
-    let printer = Printer { level: Level::Normal, json: cli.global.json, places };
+    let printer = Printer { level: Level::Normal, json: wants_json(&cli), places };
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(&printer, &error),
     }
+}
+
+/// Whether programs read what is printed, also when the command fails.
+fn wants_json(cli: &Cli) -> bool {
+    let output = match &cli.command {
+        Command::Run(options) => options.output,
+        Command::Resume(options) => options.output,
+        _ => None,
+    };
+    cli.global.json || output.is_some_and(|output| output != run::Output::Text)
 }
 
 fn run(cli: &Cli) -> Result<u8, CommandError> {

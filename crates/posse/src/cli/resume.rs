@@ -24,7 +24,7 @@ pub struct Options {
     task: Option<String>,
     /// What to print on stdout [default: text]
     #[arg(long, value_name = "FORM")]
-    output: Option<Output>,
+    pub output: Option<Output>,
 }
 
 pub fn run(app: &mut App, options: &Options) -> Result<u8, CommandError> {

@@ -28,7 +28,7 @@ pub struct Options {
     pub request: request::Asking,
     /// What to print on stdout [default: text]
     #[arg(long, value_name = "FORM")]
-    output: Option<Output>,
+    pub output: Option<Output>,
     /// Keep what is said to the provider in this file, without secrets
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
