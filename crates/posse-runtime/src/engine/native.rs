@@ -19,7 +19,7 @@ use posse_core::transcript::Transcript;
 
 use super::retry::{Patience, Verdict, verdict};
 use super::{Engine, Job, Recorder, Running, Stop};
-use crate::provider::{Ask, Delta, Provider, ProviderError, Thinking};
+use crate::provider::{Ask, Delta, Fault, Provider, ProviderError, Thinking};
 use crate::providers::Providers;
 use crate::store::{Durability, StoreError};
 use crate::tool::ToolContext;
@@ -260,7 +260,7 @@ fn retried(turn: u64, attempt: u32, wait: Duration, error: &ProviderError) -> Fa
         wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         status: error.status,
         message: error.message.clone(),
-        context_too_long: error.fault == crate::provider::Fault::ContextTooLong,
+        context_too_long: error.fault == Fault::ContextTooLong,
     })
 }
 
@@ -273,7 +273,9 @@ fn provider_failed(plan: &Plan, error: &ProviderError, why: Option<String>) -> R
     let advice = match (error.status, &model.api_key_env) {
         (Some(401 | 403), Some(variable)) => Some(format!("look at the key in {variable}")),
         (Some(404), _) => Some(format!("is `{}` a model of {}?", model.model, model.base_url)),
-        (None, _) => Some(format!("can {} be reached? `posse doctor` tries", model.base_url)),
+        (None, _) if error.fault == Fault::Passing => {
+            Some(format!("can {} be reached? `posse doctor` tries", model.base_url))
+        }
         _ => None,
     };
     let failed = RunError::new("provider", message);
