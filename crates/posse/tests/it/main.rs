@@ -4,6 +4,7 @@ mod check;
 mod corpus;
 mod discovery;
 mod docs;
+mod faults;
 mod lab;
 mod limits;
 mod list;
