@@ -100,7 +100,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let printer = Printer { level: Level::Normal, json: wants_json(&cli), places };
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => fail(&printer, &error),
+        Err(error) => ExitCode::from(fail(&printer, &error)),
     }
 }
 
@@ -156,10 +156,11 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).unwrap_or("see `posse --help`");
     let failure = CommandError::new(Kind::Usage, message).with_help(tip);
-    fail(&Printer { level: Level::Normal, json: true, places: None }, &failure)
+    ExitCode::from(fail(&Printer { level: Level::Normal, json: true, places: None }, &failure))
 }
 
-fn fail(printer: &Printer, error: &CommandError) -> ExitCode {
+/// Tells how a command failed and gives the exit code.
+fn fail(printer: &Printer, error: &CommandError) -> u8 {
     let printed = if printer.json {
         printer.json(&error.to_json())
     } else {
@@ -167,7 +168,7 @@ fn fail(printer: &Printer, error: &CommandError) -> ExitCode {
         problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
     };
     match printed {
-        Ok(()) => ExitCode::from(error.kind.code()),
-        Err(_) => ExitCode::from(Kind::Internal.code()),
+        Ok(()) => error.kind.code(),
+        Err(_) => Kind::Internal.code(),
     }
 }

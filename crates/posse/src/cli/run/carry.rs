@@ -86,7 +86,8 @@ pub async fn carry(
                 stops += 1;
                 if stops > 1 {
                     progress.clear()?;
-                    return Err(left_behind(run_id));
+                    // The store or a tool may hold up the end for long; a person who asks twice does not wait.
+                    std::process::exit(i32::from(crate::cli::fail(&app.printer, &left_behind(run_id))));
                 }
                 supervisor.stop_all(StopReason::Interrupted);
             }
