@@ -147,7 +147,7 @@ impl Providers {
         let Some(protocol) = protocol(model.api) else {
             return Err(format!("nothing here answers for `{}`", model.provider));
         };
-        let replays = matches!(self.transport, Transport::Replay(_));
+        let replays = matches!(self.transport, Transport::Replay { .. });
         let key = self.keys.get(&model.provider).map(String::as_str);
         if let (None, Some(variable), false) = (key, &model.api_key_env, replays) {
             return Err(format!("`{}` needs a key: {variable} is not set", model.provider));

@@ -34,7 +34,6 @@ pub struct HttpProvider {
     secrets: Vec<String>,
     written: Written,
     head: Head,
-    requests: usize,
 }
 
 /// A request up to its messages, as it was written last, and for which questions.
@@ -82,7 +81,6 @@ impl HttpProvider {
             secrets,
             written: Written::default(),
             head: Head::default(),
-            requests: 0,
         })
     }
 
@@ -104,9 +102,7 @@ impl HttpProvider {
         on_delta: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answer, ProviderError> {
         let request = self.request(ask);
-        let number = self.requests;
-        self.requests += 1;
-        let mut response = patient(ask.stall, self.transport.send(request, number)).await?;
+        let mut response = patient(ask.stall, self.transport.send(request)).await?;
         if !(200..300).contains(&response.status) {
             return Err(self.refusal(ask, &mut response).await);
         }

@@ -1,5 +1,6 @@
 //! How a request reaches a provider: over HTTP, over HTTP with a recording, or out of a recording.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -60,7 +61,12 @@ pub enum Transport {
         tape: Arc<Mutex<Tape>>,
     },
     /// Nowhere: what was said before is said again.
-    Replay(Arc<Cassette>),
+    Replay {
+        /// What was said.
+        cassette: Arc<Cassette>,
+        /// How much of it has been said again, whoever asked: one run may open several providers.
+        replayed: Arc<AtomicUsize>,
+    },
 }
 
 impl Transport {
@@ -74,12 +80,13 @@ impl Transport {
         client().map(|client| Transport::Recording { client, tape })
     }
 
-    /// Sends a request and waits for the head of the answer. `number` counts the requests of a run.
-    pub(crate) async fn send(
-        &self,
-        request: WireRequest,
-        number: usize,
-    ) -> Result<WireResponse, ProviderError> {
+    /// A way that leads nowhere and answers from a recording.
+    pub fn replay(cassette: Arc<Cassette>) -> Transport {
+        Transport::Replay { cassette, replayed: Arc::default() }
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    pub(crate) async fn send(&self, request: WireRequest) -> Result<WireResponse, ProviderError> {
         match self {
             Transport::Http(client) => {
                 let response = post(client, request).await?;
@@ -104,7 +111,9 @@ impl Transport {
                     }
                 }
             }
-            Transport::Replay(cassette) => replay(cassette, &request, number),
+            Transport::Replay { cassette, replayed } => {
+                replay(cassette, &request, replayed.fetch_add(1, Ordering::Relaxed))
+            }
         }
     }
 }

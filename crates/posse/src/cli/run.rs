@@ -123,7 +123,7 @@ fn transport(
     tape: &Arc<Mutex<Tape>>,
 ) -> Result<Transport, CommandError> {
     match (cassette, &options.record) {
-        (Some(cassette), _) => Ok(Transport::Replay(cassette.clone())),
+        (Some(cassette), _) => Ok(Transport::replay(cassette.clone())),
         (None, Some(_)) => {
             Transport::recording(tape.clone()).map_err(|message| CommandError::new(Kind::Internal, message))
         }
