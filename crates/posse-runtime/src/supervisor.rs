@@ -368,9 +368,8 @@ impl Task {
         match order {
             Order::Launch(launch) => {
                 let run_id = launch.job.run_id;
-                let is_claimed = launch.is_claimed;
                 self.waiting.insert(run_id, launch);
-                if is_claimed { Input::Claimed(run_id) } else { Input::Registered(run_id) }
+                Input::Registered(run_id)
             }
             Order::Stop(run_id, reason) => Input::StopAsked(run_id, reason),
             Order::StopAll(reason) => Input::StopAllAsked(reason),
@@ -381,7 +380,7 @@ impl Task {
         match effect {
             Effect::Launch(run_id) => {
                 let launch = self.waiting.remove(&run_id).expect("a registered run waits to be launched");
-                self.launch(run_id, *launch);
+                self.launch(run_id, *launch).await;
             }
             Effect::Stop(run_id, reason) => {
                 if let Some(handle) = self.handles.get(&run_id) {
@@ -422,10 +421,10 @@ impl Task {
         }
     }
 
-    fn launch(&mut self, run_id: RunId, launch: Launch) {
+    async fn launch(&mut self, run_id: RunId, launch: Launch) {
         let (stop_sender, stop) = Stop::channel();
         let (letters, inbox) = mpsc::unbounded_channel();
-        let Launch { job, follower, done, is_claimed: _ } = launch;
+        let Launch { job, is_claimed, follower, done } = launch;
         let next_seq = job.transcript.next_seq;
         let mut recorder = RunRecorder::new(run_id, next_seq, self.means.store.clone(), self.means.clock);
         recorder.connect(inbox, follower);
@@ -433,6 +432,10 @@ impl Task {
         let deadline = Duration::from_millis(job.plan.limits.timeout_ms.value);
         let own_stop = stop_sender.clone();
         self.handles.insert(run_id, Handle { stop: stop_sender, letters });
+        if is_claimed {
+            // What was said while it had no owner must be there when it first looks.
+            self.take_letters().await;
+        }
         self.tasks.spawn(async move {
             let outcome = carry(engine, job, &mut recorder, stop, (deadline, own_stop)).await;
             let outcome = match outcome {

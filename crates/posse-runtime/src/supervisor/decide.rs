@@ -10,8 +10,6 @@ use posse_core::outcome::StopReason;
 pub(super) enum Input {
     /// A run is stored and may begin.
     Registered(RunId),
-    /// A run of a process that is gone is ours and may go on.
-    Claimed(RunId),
     /// Somebody asks a run to stop.
     StopAsked(RunId, StopReason),
     /// Somebody asks every run to stop.
@@ -27,7 +25,7 @@ pub(super) enum Input {
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// Begin with a run.
+    /// Begin with a run, and with the letters there are for it.
     Launch(RunId),
     /// Tell a run to stop.
     Stop(RunId, StopReason),
@@ -51,12 +49,6 @@ impl Runs {
                 let is_new = self.live.insert(run_id);
                 assert!(is_new, "a run is registered once");
                 vec![Effect::Launch(run_id)]
-            }
-            Input::Claimed(run_id) => {
-                let is_new = self.live.insert(run_id);
-                assert!(is_new, "a run is claimed once");
-                // Nobody took its letters while it had no owner.
-                vec![Effect::Launch(run_id), Effect::TakeLetters]
             }
             Input::StopAsked(run_id, reason) => {
                 self.live.get(&run_id).map(|run_id| Effect::Stop(*run_id, reason)).into_iter().collect()
