@@ -97,21 +97,21 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let places =
         std::env::current_dir().ok().map(|cwd| Places::from_variables(cwd, |name| std::env::var_os(name)));
-    let printer = Printer { level: Level::Normal, json: wants_json(&cli), places };
+    let printer = Printer { level: Level::Normal, json: cli.global.json, places };
     match run(&cli) {
         Ok(code) => ExitCode::from(code),
-        Err(error) => ExitCode::from(fail(&printer, &error)),
+        Err(error) => ExitCode::from(fail(&printer, output(&cli), &error)),
     }
 }
 
-/// Whether programs read what is printed, also when the command fails.
-fn wants_json(cli: &Cli) -> bool {
-    let output = match &cli.command {
+/// What the command prints, also when it fails.
+fn output(cli: &Cli) -> run::Output {
+    let asked = match &cli.command {
         Command::Run(options) => options.output,
         Command::Resume(options) => options.output,
         _ => None,
     };
-    cli.global.json || output.is_some_and(|output| output != run::Output::Text)
+    asked.unwrap_or(if cli.global.json { run::Output::Json } else { run::Output::Text })
 }
 
 fn run(cli: &Cli) -> Result<u8, CommandError> {
@@ -156,16 +156,19 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ")).unwrap_or("see `posse --help`");
     let failure = CommandError::new(Kind::Usage, message).with_help(tip);
-    ExitCode::from(fail(&Printer { level: Level::Normal, json: true, places: None }, &failure))
+    let printer = Printer { level: Level::Normal, json: true, places: None };
+    ExitCode::from(fail(&printer, run::Output::Json, &failure))
 }
 
 /// Tells how a command failed and gives the exit code.
-fn fail(printer: &Printer, error: &CommandError) -> u8 {
-    let printed = if printer.json {
-        printer.json(&error.to_json())
-    } else {
-        let problems = printer.diagnostics(&error.problems);
-        problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
+fn fail(printer: &Printer, output: run::Output, error: &CommandError) -> u8 {
+    let printed = match output {
+        run::Output::Json => printer.json(&error.to_json()),
+        run::Output::StreamJson => printer.raw(&format!("{}\n", error.to_json())),
+        run::Output::Text => {
+            let problems = printer.diagnostics(&error.problems);
+            problems.and_then(|()| printer.error(&error.message, error.help.as_deref()))
+        }
     };
     match printed {
         Ok(()) => error.kind.code(),

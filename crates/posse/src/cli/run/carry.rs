@@ -87,7 +87,7 @@ pub async fn carry(
                 if stops > 1 {
                     progress.clear()?;
                     // The store or a tool may hold up the end for long; a person who asks twice does not wait.
-                    std::process::exit(i32::from(crate::cli::fail(&app.printer, &left_behind(run_id))));
+                    std::process::exit(i32::from(crate::cli::fail(&app.printer, output, &left_behind(run_id))));
                 }
                 supervisor.stop_all(StopReason::Interrupted);
             }
