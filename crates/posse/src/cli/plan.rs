@@ -55,7 +55,7 @@ fn choices(app: &App, plan: &Plan) -> Table {
     let path =
         definition.path.as_deref().map_or_else(|| "no file".to_owned(), |path| app.printer.shown(path));
     row("agent", plan.agent.clone(), &format!("{path} ({}, {})", definition.scope, definition.dialect));
-    row("caller", plan.caller.clone(), "--caller");
+    row("caller", plan.caller.clone(), if plan.caller == "cli" { "default" } else { "--caller" });
     row("engine", plan.engine.value.clone(), &plan.engine.from);
     let model = &plan.model.value;
     row("model", format!("{}/{}", model.provider, model.model), &plan.model.from);
