@@ -12,6 +12,7 @@ use crate::definition::{Definition, PermissionMode, Scope};
 use crate::id::RunId;
 use crate::message::Message;
 use crate::model::{ModelChoice, ModelWorld, Wanted, choose_model};
+use crate::output::schema_problem;
 
 /// What a caller asks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -149,6 +150,7 @@ pub fn resolve(
     surroundings: &Surroundings<'_>,
 ) -> Result<Plan, Refusal> {
     refuse_what_is_not_here(definition)?;
+    refuse_bad_schema(definition)?;
     let mut warnings = Vec::new();
     let engine = engine(definition, request)?;
     let wanted = Wanted::new(definition, request);
@@ -218,6 +220,17 @@ fn refuse_what_is_not_here(definition: &Definition) -> Result<(), Refusal> {
         return Err(Refusal::unavailable(message, "remove `hooks` to run the agent without them"));
     }
     Ok(())
+}
+
+/// No answer could fit a schema that is none; that is told before anything is paid for.
+fn refuse_bad_schema(definition: &Definition) -> Result<(), Refusal> {
+    match definition.output_schema.as_ref().and_then(schema_problem) {
+        None => Ok(()),
+        Some(problem) => {
+            let message = format!("`output.schema` is not a JSON Schema: {problem}");
+            Err(Refusal::unplannable(message, "correct it in the definition"))
+        }
+    }
 }
 
 fn engine(definition: &Definition, request: &Request) -> Result<Choice<String>, Refusal> {
