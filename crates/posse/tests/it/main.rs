@@ -10,9 +10,13 @@ mod limits;
 mod list;
 mod manage;
 mod output;
+mod plan_command;
+mod refusals;
+mod replay;
 mod run;
 mod seeds;
 mod show;
+mod steer;
 mod tidy;
 
 use expect_test::Expect;
