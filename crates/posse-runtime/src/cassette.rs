@@ -42,6 +42,8 @@ pub struct Frozen {
     pub model_wanted: Option<String>,
     /// The model that was asked.
     pub model: ModelChoice,
+    /// The model that shortened the conversation, if it had to be.
+    pub compaction_model: ModelChoice,
 }
 
 /// One request and its answer.
@@ -66,7 +68,7 @@ pub struct Exchange {
 }
 
 /// A recording that is being made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tape {
     exchanges: Vec<Exchange>,
     /// Values that must not be in it, and what stands for each.
@@ -89,9 +91,9 @@ impl Exchange {
 }
 
 impl Tape {
-    /// An empty recording that leaves out these values, each by the name of what holds it.
-    pub fn new(secrets: Vec<(String, String)>) -> Tape {
-        Tape { exchanges: Vec::new(), secrets }
+    /// Leaves these values out, each by the name of what holds it.
+    pub fn hide(&mut self, secrets: Vec<(String, String)>) {
+        self.secrets = secrets;
     }
 
     pub(crate) fn keep(&mut self, exchange: Exchange) {

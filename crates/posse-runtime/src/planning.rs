@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use posse_core::definition::{Definition, Scope};
 use posse_core::plan::{
-    ContextFile, DefinitionSource, Plan, Refusal, RefusalKind, Request, Setting, Settings, Surroundings,
-    resolve,
+    Choice, ContextFile, DefinitionSource, Plan, Refusal, RefusalKind, Request, Setting, Settings,
+    Surroundings, resolve,
 };
 use posse_core::registry::Entry;
 use posse_core::time::Time;
@@ -80,14 +80,19 @@ impl Planning<'_> {
             platform: self.frozen.map_or_else(platform, |frozen| frozen.platform.clone()),
             context_files: self.context_files(definition)?,
         };
-        match resolve(definition, &self.request, &surroundings) {
+        let decided = match resolve(definition, &self.request, &surroundings) {
             Err(Refusal { kind: RefusalKind::LookForServers, .. }) => {
                 models.servers = Some(self.providers.find_servers().await);
                 surroundings.models = &models;
                 resolve(definition, &self.request, &surroundings)
             }
             decided => decided,
+        };
+        let mut plan = decided?;
+        if let Some(frozen) = self.frozen {
+            plan.compaction_model = Choice::new(frozen.compaction_model.clone(), "the recording");
         }
+        Ok(plan)
     }
 
     fn refuse_changed_recording(&self, definition: &Definition) -> Result<(), Refusal> {

@@ -45,7 +45,7 @@ pub fn many(asked: &Child) -> Measured {
 fn requests(asked: &Child) -> Vec<Vec<u8>> {
     let directory = ours::workspace();
     let workspace = directory.path().canonicalize().expect("it is there");
-    let tape = Arc::new(Mutex::new(Tape::new(Vec::new())));
+    let tape = Arc::new(Mutex::new(Tape::default()));
     runtime().block_on(async {
         let (settings, providers) = ours::providers(&asked.url);
         let plan = ours::plan(&settings, &providers, &workspace);

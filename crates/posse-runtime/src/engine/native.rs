@@ -28,6 +28,9 @@ use crate::toolbox::Toolbox;
 /// The most tokens an answer is asked for, whatever the model could.
 const OUTPUT_TOKENS_MAX: u64 = 32_000;
 
+/// The most bytes that are kept of an answer that never came to its end.
+const PARTIAL_BYTES_MAX: usize = 256 * 1024;
+
 /// Carries plans out by asking a model and calling tools in this process.
 pub struct Native {
     /// The tools there are.
@@ -164,7 +167,9 @@ impl NativeRun<'_> {
             };
             let (recorder, streamed) = (&mut *self.recorder, &mut self.streamed);
             let mut on_delta = |delta: Delta| {
-                if let Delta::Text(text) = &delta {
+                if let Delta::Text(text) = &delta
+                    && streamed.len() < PARTIAL_BYTES_MAX
+                {
                     streamed.push_str(text);
                 }
                 recorder.show(delta);

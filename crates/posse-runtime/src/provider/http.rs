@@ -3,7 +3,7 @@
 //! A conversation only grows, so its messages are written once; each request puts the few that are new after them.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use posse_core::message::{Answer, Message, Role};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -14,7 +14,7 @@ use super::transport::{Transport, WireRequest, WireResponse};
 use super::{Answering, Ask, Delta, Fault, Protocol, Provider, ProviderError};
 
 /// The most bytes of one answer.
-const RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024;
+const RESPONSE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most bytes of an error's body that are read.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 /// The longest `retry-after` that is believed.
@@ -256,8 +256,14 @@ async fn not_a_stream(ask: &Ask<'_>, response: &mut WireResponse) -> ProviderErr
     ProviderError { fault: Fault::Lasting, status: Some(response.status), message, retry_after: None }
 }
 
-/// Seconds; a date is not worth a calendar here and counts as absent.
+/// Seconds, or the time to come back at.
 fn retry_after(value: &str) -> Option<Duration> {
-    let seconds: f64 = value.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok().map(|wait| wait.min(RETRY_AFTER_MAX))
+    let value = value.trim();
+    let wait = match value.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok()?,
+        Err(_) => {
+            httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).unwrap_or_default()
+        }
+    };
+    Some(wait.min(RETRY_AFTER_MAX))
 }

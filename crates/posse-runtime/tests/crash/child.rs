@@ -255,12 +255,12 @@ struct Mark {
 static MARK: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "Mark",
     description: "Leaves a mark.",
-    schema: json!({
+    schema: Arc::new(json!({
         "type": "object",
         "properties": { "label": { "type": "string" } },
         "required": ["label"],
         "additionalProperties": false,
-    }),
+    })),
 });
 
 impl Tool for Mark {

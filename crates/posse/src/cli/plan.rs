@@ -30,6 +30,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
         app.printer.json(&json)?;
         return Ok(0);
     }
+    app.printer.diagnostics(&entry.problems)?;
     for warning in &plan.warnings {
         app.printer.warn(warning)?;
     }

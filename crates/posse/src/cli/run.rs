@@ -4,7 +4,7 @@ pub mod carry;
 pub mod progress;
 pub mod request;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use clap::ValueEnum;
@@ -66,11 +66,15 @@ pub fn run(app: &mut App, options: &Options) -> Result<u8, CommandError> {
     let discovered = app.discover()?;
     let entry = request::admitted(app, &discovered.registry, &options.request.agent)?;
     let request = options.request.read(app)?;
+    if let Some(file) = &options.record {
+        refuse_unwritable(app, file)?;
+    }
+    app.printer.diagnostics(&entry.problems)?;
     block_on(async {
-        let tape = Arc::new(Mutex::new(Tape::new(Vec::new())));
+        let tape = Arc::new(Mutex::new(Tape::default()));
         let transport = transport(options, cassette.as_ref(), &tape)?;
         let service = Service::new(app, transport);
-        *lock(&tape) = Tape::new(service.providers.secrets());
+        lock(&tape).hide(service.providers.secrets());
         let frozen = cassette.as_ref().map(|cassette| &cassette.frozen);
         let wanted = entry.definition().and_then(|definition| model_wanted(definition, &request));
         let plan = plan(app, &service, entry, request, frozen).await?;
@@ -131,11 +135,21 @@ fn transport(
     }
 }
 
-fn load(app: &App, file: &std::path::Path) -> Result<Arc<Cassette>, CommandError> {
+fn load(app: &App, file: &Path) -> Result<Arc<Cassette>, CommandError> {
     let cassette = Cassette::load(&app.places.cwd.join(file));
     let failed =
         |message: String| CommandError::new(Kind::Usage, format!("--replay: {}: {message}", file.display()));
     cassette.map(Arc::new).map_err(|message| failed(message).with_help("`posse run --record FILE` makes one"))
+}
+
+/// What cannot be kept is better known before the run than after it.
+fn refuse_unwritable(app: &App, file: &Path) -> Result<(), CommandError> {
+    let path = app.places.cwd.join(file);
+    if path.parent().is_some_and(Path::is_dir) && !path.is_dir() {
+        return Ok(());
+    }
+    let message = format!("--record: {} cannot be written", file.display());
+    Err(CommandError::new(Kind::Usage, message).with_help("name a file in a directory that exists"))
 }
 
 fn frozen_of(plan: &Plan, model_wanted: Option<String>) -> Frozen {
@@ -147,6 +161,7 @@ fn frozen_of(plan: &Plan, model_wanted: Option<String>) -> Frozen {
         platform: std::env::consts::OS.to_owned(),
         model_wanted,
         model: plan.model.value.clone(),
+        compaction_model: plan.compaction_model.value.clone(),
     }
 }
 
