@@ -11,7 +11,7 @@ use posse_core::plan::Settings;
 use serde_json::Value;
 
 use crate::provider::http::HttpProvider;
-use crate::provider::transport::Transport;
+use crate::provider::transport::{Transport, client_builder};
 use crate::provider::{Provider, protocol};
 
 /// How long a server of this machine may take to say that it is there.
@@ -177,7 +177,7 @@ impl Providers {
 
 /// The models that a server lists.
 pub async fn list_models(url: &str, patience: Duration) -> Result<Vec<String>, String> {
-    let client = reqwest::Client::builder().timeout(patience).build().map_err(|error| error.to_string())?;
+    let client = client_builder().timeout(patience).build().map_err(|error| error.to_string())?;
     let response = client.get(url).send().await.map_err(|error| error.to_string())?;
     let bytes = response.bytes().await.map_err(|error| error.to_string())?;
     let body: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
@@ -193,7 +193,7 @@ pub async fn list_models(url: &str, patience: Duration) -> Result<Vec<String>, S
 
 /// Whether anything answers HTTP there.
 pub async fn reach(url: &str, patience: Duration) -> Result<(), String> {
-    let client = reqwest::Client::builder().timeout(patience).build().map_err(|error| error.to_string())?;
+    let client = client_builder().timeout(patience).build().map_err(|error| error.to_string())?;
     client.get(url).send().await.map(drop).map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         cause.unwrap_or_else(|| error.to_string())

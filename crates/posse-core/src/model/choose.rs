@@ -67,7 +67,7 @@ pub fn choose_model(
     let mut search = Search { world, settings, warnings, in_default: false };
     match wanted {
         Wanted::Named { name, from } => search.named(name, from, ALIASES_MAX),
-        Wanted::Default => search.default_model(),
+        Wanted::Default => search.role("main", "default", ALIASES_MAX),
     }
 }
 

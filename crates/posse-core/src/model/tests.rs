@@ -164,7 +164,7 @@ fn a_default_may_be_an_alias_or_a_tier() {
     check_default(
         "openai",
         "default_model=main roles.main=openai/gpt-5",
-        "openai/gpt-5 from default_model (c.toml:1): role `main` (c.toml:1)",
+        "openai/gpt-5 from default: role `main` (c.toml:1)",
     );
 }
 

@@ -32,7 +32,6 @@ fn setting(value: serde_json::Value) -> Setting {
 
 /// The way to the server, and what is planned with it.
 pub fn providers(url: &str) -> (Settings, Providers) {
-    drop(rustls::crypto::ring::default_provider().install_default());
     let settings = BTreeMap::from([
         ("limits.turns".to_owned(), setting(json!(100_000))),
         ("limits.tokens".to_owned(), setting(json!(1_000_000_000_000_u64))),

@@ -2,6 +2,7 @@
 //!
 //! Nothing is decided here that the core can decide; what happens twice after a crash is what was not recorded.
 
+mod ask;
 mod compact;
 mod tools;
 
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_core::event::{Answered, Asked, Fact, Note, Retried, StopAsked};
+use posse_core::event::{Answered, Asked, Fact, Note};
 use posse_core::message::{Answer, Message, Part, ToolSpec, Usage};
 use posse_core::model::{ModelChoice, ThinkingForm};
 use posse_core::outcome::{Outcome, RunError};
@@ -17,9 +18,10 @@ use posse_core::plan::Plan;
 use posse_core::step::{Step, failed_with, next_step, recover};
 use posse_core::transcript::Transcript;
 
-use super::retry::{Patience, Verdict, verdict};
+use ask::{Audience, Question, Reply};
+
 use super::{Engine, Job, Recorder, Running, Stop};
-use crate::provider::{Ask, Delta, Fault, Provider, ProviderError, Thinking};
+use crate::provider::{Ask, Provider, Thinking};
 use crate::providers::Providers;
 use crate::store::{Durability, StoreError};
 use crate::tool::ToolContext;
@@ -27,9 +29,6 @@ use crate::toolbox::Toolbox;
 
 /// The most tokens an answer is asked for, whatever the model could.
 const OUTPUT_TOKENS_MAX: u64 = 32_000;
-
-/// The most bytes that are kept of an answer that never came to its end.
-const PARTIAL_BYTES_MAX: usize = 256 * 1024;
 
 /// Carries plans out by asking a model and calling tools in this process.
 pub struct Native {
@@ -46,10 +45,11 @@ struct NativeRun<'a> {
     transcript: Transcript,
     recorder: &'a mut dyn Recorder,
     stop: Stop,
-    provider: Box<dyn Provider>,
+    /// There unless a question is under way.
+    provider: Option<Box<dyn Provider>>,
     offered: Vec<String>,
-    specs: Vec<ToolSpec>,
-    system: Vec<String>,
+    specs: Arc<[ToolSpec]>,
+    system: Arc<[String]>,
     context: ToolContext,
     /// What has streamed of an answer that is not recorded.
     streamed: String,
@@ -58,11 +58,11 @@ struct NativeRun<'a> {
 impl Engine for Native {
     fn run<'a>(&'a self, job: Job, recorder: &'a mut dyn Recorder, stop: Stop) -> Running<'a> {
         Box::pin(async move {
-            let mut transcript = job.transcript;
             match self.providers.open(&job.plan.model.value) {
-                Ok(provider) => self.prepare(job.plan, transcript, recorder, stop, provider).go().await,
+                Ok(provider) => NativeRun::new(self, job, recorder, stop, provider).go().await,
                 Err(message) => {
                     let outcome = Outcome::failed(RunError::new("provider", message));
+                    let mut transcript = job.transcript;
                     recorder.note(&mut transcript, Fact::Ended(outcome.clone()));
                     recorder.flush(Durability::Machine).await?;
                     Ok(outcome)
@@ -72,15 +72,15 @@ impl Engine for Native {
     }
 }
 
-impl Native {
-    fn prepare<'a>(
-        &'a self,
-        plan: Arc<Plan>,
-        transcript: Transcript,
+impl<'a> NativeRun<'a> {
+    fn new(
+        engine: &'a Native,
+        job: Job,
         recorder: &'a mut dyn Recorder,
         stop: Stop,
         provider: Box<dyn Provider>,
     ) -> NativeRun<'a> {
+        let Job { plan, transcript, .. } = job;
         let offered: Vec<String> = plan.tools.iter().map(|tool| tool.value.clone()).collect();
         let workspace = PathBuf::from(&plan.workspace.value);
         let context = ToolContext {
@@ -89,15 +89,15 @@ impl Native {
             output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
         };
         NativeRun {
-            engine: self,
-            specs: self.toolbox.specs(&offered),
+            engine,
+            specs: engine.toolbox.specs(&offered).into(),
             system: plan.system.iter().map(|block| block.text.clone()).collect(),
             offered,
             plan,
             transcript,
             recorder,
             stop,
-            provider,
+            provider: Some(provider),
             context,
             streamed: String::new(),
         }
@@ -150,72 +150,32 @@ impl NativeRun<'_> {
         self.note(Fact::Asked(Asked { turn, note }));
         self.recorder.flush(Durability::Process).await?;
         let asked = Instant::now();
-        let mut trying = Trying::new(&self.plan);
-        loop {
-            self.streamed.clear();
-            let ask = Ask {
-                model: &self.plan.model.value.model,
-                system: &self.system,
-                tools: &self.specs,
-                tools_allowed,
-                edition: 0,
-                messages: &self.transcript.messages,
-                output_tokens_max: output_tokens_max(&self.plan.model.value),
-                thinking: thinking(&self.plan),
-                thinks: self.plan.model.value.thinking != ThinkingForm::None,
-                stall: Duration::from_millis(self.plan.limits.stall_ms.value),
-            };
-            let (recorder, streamed) = (&mut *self.recorder, &mut self.streamed);
-            let mut on_delta = |delta: Delta| {
-                if let Delta::Text(text) = &delta
-                    && streamed.len() < PARTIAL_BYTES_MAX
-                {
-                    streamed.push_str(text);
-                }
-                recorder.show(delta);
-            };
-            let answer = tokio::select! {
-                biased;
-                reason = self.stop.asked() => Err(reason),
-                answer = self.provider.answer(&ask, &mut on_delta) => Ok(answer),
-            };
-            match answer {
-                Err(reason) => {
-                    self.note(Fact::StopAsked(StopAsked { reason }));
-                    return Ok(None);
-                }
-                Ok(Ok(answer)) => {
-                    self.answered(turn, answer, asked);
-                    return Ok(None);
-                }
-                Ok(Err(error)) => match trying.failed(&error) {
-                    Verdict::Again(wait) => {
-                        self.note(retried(turn, trying.failures, wait, &error));
-                        self.recorder.flush(Durability::Process).await?;
-                        if !self.sleep(wait).await {
-                            return Ok(None);
-                        }
-                    }
-                    Verdict::Shorten => {
-                        self.note(retried(turn, trying.failures, Duration::ZERO, &error));
-                        return Ok(None);
-                    }
-                    Verdict::GiveUp(why) => return Ok(Some(provider_failed(&self.plan, &error, why))),
-                },
-            }
+        let (plan, system, specs) = (self.plan.clone(), self.system.clone(), self.specs.clone());
+        let messages = self.transcript.messages.clone();
+        let model = &plan.model.value;
+        let ask = Ask {
+            model: &model.model,
+            system: &system,
+            tools: &specs,
+            tools_allowed,
+            edition: 0,
+            messages: &messages,
+            output_tokens_max: output_tokens_max(model),
+            thinking: thinking(&plan),
+            thinks: model.thinking != ThinkingForm::None,
+            stall: Duration::from_millis(plan.limits.stall_ms.value),
+        };
+        let mut provider = self.provider.take().expect("a provider is put back after each question");
+        let question = Question { turn, model, ask, audience: Audience::Followers };
+        let reply = self.ask(provider.as_mut(), &question).await?;
+        self.provider = Some(provider);
+        match reply {
+            Reply::Answered(answer) => self.answered(turn, answer, asked),
+            Reply::TooLong(fact) => self.note(fact),
+            Reply::Stopped => {}
+            Reply::Failed(error) => return Ok(Some(error)),
         }
-    }
-
-    /// Waits, unless the run is to stop meanwhile, which is recorded.
-    async fn sleep(&mut self, wait: Duration) -> bool {
-        tokio::select! {
-            biased;
-            reason = self.stop.asked() => {
-                self.note(Fact::StopAsked(StopAsked { reason }));
-                false
-            }
-            () = tokio::time::sleep(wait) => true,
-        }
+        Ok(None)
     }
 
     fn answered(&mut self, turn: u64, answer: Answer, asked: Instant) {
@@ -230,63 +190,6 @@ impl NativeRun<'_> {
             cost_usd: cost(&self.plan.model.value, &usage),
             duration_ms: milliseconds(asked),
         }));
-    }
-}
-
-/// How often a question has failed, and how long was waited.
-struct Trying {
-    patience: Patience,
-    failures: u32,
-    waited: Duration,
-}
-
-impl Trying {
-    fn new(plan: &Plan) -> Trying {
-        let limits = &plan.limits;
-        let wait_max = Duration::from_millis(limits.retry_wait_ms.value);
-        let patience = Patience { retries_max: limits.retries.value, wait_max };
-        Trying { patience, failures: 0, waited: Duration::ZERO }
-    }
-
-    fn failed(&mut self, error: &ProviderError) -> Verdict {
-        self.failures += 1;
-        let verdict = verdict(error, self.failures, self.waited, self.patience, fastrand::f64());
-        if let Verdict::Again(wait) = verdict {
-            self.waited += wait;
-        }
-        verdict
-    }
-}
-
-fn retried(turn: u64, attempt: u32, wait: Duration, error: &ProviderError) -> Fact {
-    Fact::Retried(Retried {
-        turn,
-        attempt,
-        wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-        status: error.status,
-        message: error.message.clone(),
-        context_too_long: error.fault == Fault::ContextTooLong,
-    })
-}
-
-fn provider_failed(plan: &Plan, error: &ProviderError, why: Option<String>) -> RunError {
-    let model = &plan.model.value;
-    let status = error.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
-    let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-    let message =
-        format!("{}/{} did not answer{status}: {}{why}", model.provider, model.model, error.message);
-    let advice = match (error.status, &model.api_key_env) {
-        (Some(401 | 403), Some(variable)) => Some(format!("look at the key in {variable}")),
-        (Some(404), _) => Some(format!("is `{}` a model of {}?", model.model, model.base_url)),
-        (None, _) if error.fault == Fault::Passing => {
-            Some(format!("can {} be reached? `posse doctor` tries", model.base_url))
-        }
-        _ => None,
-    };
-    let failed = RunError::new("provider", message);
-    match advice {
-        Some(advice) => failed.with_help(advice),
-        None => failed,
     }
 }
 

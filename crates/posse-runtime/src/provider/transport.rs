@@ -118,9 +118,16 @@ impl Transport {
     }
 }
 
+/// A client to be made, in a process that has its TLS provider.
+pub(crate) fn client_builder() -> reqwest::ClientBuilder {
+    // The one TLS provider of the process; another call, or the program itself, may have installed it before.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    reqwest::Client::builder()
+}
+
 /// Makes the client that every request of a process shares.
 fn client() -> Result<reqwest::Client, String> {
-    let builder = reqwest::Client::builder()
+    let builder = client_builder()
         .connect_timeout(CONNECT_MAX)
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("posse/", env!("CARGO_PKG_VERSION")));

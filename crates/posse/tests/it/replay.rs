@@ -227,3 +227,19 @@ fn no_secret_of_the_configuration_is_recorded() {
     assert!(!tape.contains(KEY) && !tape.contains(secret), "{tape}");
     assert!(!String::from_utf8_lossy(&lab.stored()).contains(secret));
 }
+
+#[test]
+fn the_recording_among_the_examples_replays() {
+    let project = crate::project();
+    let examples = crate::repository().join("examples");
+    let (team, recording) = (examples.join("team"), examples.join("replay/code-analyst.json"));
+    let paths = [team, recording].map(|path| path.display().to_string());
+    let task = "Which of these agents may run commands?";
+    let replayed = project.run(&["-C", &paths[0], "run", "code-analyst", task, "--replay", &paths[1]]);
+    assert!(
+        replayed.stdout.starts_with("Four of the seven agents may run commands:\n"),
+        "{}",
+        replayed.shown()
+    );
+    assert_eq!(replayed.code, 0);
+}

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::event::{Compacted, Fact, StopAsked};
+use posse_core::event::{Compacted, Fact};
 use posse_core::message::{Message, Part, Role};
 use posse_core::outcome::RunError;
 use posse_core::text::cut_at_char;
 
-use super::{NativeRun, Trying, Verdict, cost, output_tokens_max, provider_failed, retried};
-use crate::provider::{Ask, Fault, Thinking};
+use super::ask::{Audience, Question, Reply};
+use super::{NativeRun, cost, output_tokens_max};
+use crate::provider::{Ask, Thinking};
 use crate::store::{Durability, StoreError};
 
 /// The most bytes of one tool's result that the record shows.
@@ -49,55 +50,23 @@ impl NativeRun<'_> {
             stall: Duration::from_millis(plan.limits.stall_ms.value),
         };
         let turn = self.transcript.turns + 1;
-        let mut trying = Trying::new(&plan);
-        let mut unseen = |_| {};
-        loop {
-            let answer = tokio::select! {
-                biased;
-                reason = self.stop.asked() => Err(reason),
-                answer = provider.answer(&ask, &mut unseen) => Ok(answer),
-            };
-            match answer {
-                Err(reason) => {
-                    self.note(Fact::StopAsked(StopAsked { reason }));
-                    return Ok(None);
+        let question = Question { turn, model, ask, audience: Audience::Nobody };
+        match self.ask(provider.as_mut(), &question).await? {
+            Reply::Stopped => Ok(None),
+            Reply::Failed(error) => Ok(Some(error)),
+            Reply::TooLong(_) => {
+                Ok(Some(RunError::new("context", "the conversation is too long even to be shortened")))
+            }
+            Reply::Answered(answer) => {
+                let summary = answer.message.text();
+                if summary.trim().is_empty() {
+                    let message = "the conversation is too long, and its summary was empty";
+                    return Ok(Some(RunError::new("context", message)));
                 }
-                Ok(Ok(answer)) => {
-                    let summary = answer.message.text();
-                    if summary.trim().is_empty() {
-                        let error = RunError::new(
-                            "context",
-                            "the conversation is too long, and its summary was empty",
-                        );
-                        return Ok(Some(error));
-                    }
-                    let cost_usd = cost(model, &answer.usage);
-                    let messages = kept as u64;
-                    self.note(Fact::Compacted(Compacted {
-                        summary,
-                        messages,
-                        usage: answer.usage,
-                        cost_usd,
-                    }));
-                    self.recorder.flush(Durability::Process).await?;
-                    return Ok(None);
-                }
-                Ok(Err(error)) => match trying.failed(&error) {
-                    Verdict::Again(wait) => {
-                        let mut again = error.clone();
-                        again.fault = Fault::Passing;
-                        self.note(retried(turn, trying.failures, wait, &again));
-                        self.recorder.flush(Durability::Process).await?;
-                        if !self.sleep(wait).await {
-                            return Ok(None);
-                        }
-                    }
-                    Verdict::Shorten => {
-                        let message = "the conversation is too long even to be shortened";
-                        return Ok(Some(RunError::new("context", message)));
-                    }
-                    Verdict::GiveUp(why) => return Ok(Some(provider_failed(&plan, &error, why))),
-                },
+                let (usage, cost_usd) = (answer.usage, cost(model, &answer.usage));
+                self.note(Fact::Compacted(Compacted { summary, messages: kept as u64, usage, cost_usd }));
+                self.recorder.flush(Durability::Process).await?;
+                Ok(None)
             }
         }
     }
