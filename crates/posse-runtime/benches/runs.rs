@@ -47,8 +47,8 @@ fn short_script(latency_ms: u64) -> Value {
     let call = |name: &str, input: Value| json!({"calls": [[name, input]], "latency_ms": latency_ms});
     json!({"by_turn": [
         call("Read", json!({"file_path": "notes.txt"})),
-        call("LS", json!({"path": "."})),
-        {"text": "The notes say that all is well, and there is one file.", "latency_ms": latency_ms},
+        call("Read", json!({"file_path": "notes.txt", "offset": 5, "limit": 3})),
+        {"text": "The notes say that all is well.", "latency_ms": latency_ms},
     ]})
 }
 
@@ -89,10 +89,11 @@ fn many_live_runs() {
         let ratio = ours.wall_s / floor_s;
         let kib = ours.resident_kib / runs_f;
         println!(
-            "  {runs}: wall {:.2} s, {ratio:.2} of max(CPU ÷ cores, turns × latency) (at most 2) {}; {kib:.0} KiB a run (at most 64) {}",
+            "  {runs}: wall {:.2} s, {ratio:.2} of max(CPU ÷ cores, turns × latency) (at most 2) {}; {kib:.0} KiB a run{}",
             ours.wall_s,
             verdict(ratio, 2.0),
-            verdict(kib, 64.0)
+            // What a process takes anyway weighs little only on many.
+            if runs == 10_000 { format!(" (at most 64) {}", verdict(kib, 64.0)) } else { String::new() }
         );
         per_run.push(ours.cpu_us);
     }

@@ -9,6 +9,7 @@ mod glob;
 mod grep;
 mod input;
 mod ls;
+mod near;
 mod path;
 mod read;
 mod tree;
@@ -22,6 +23,8 @@ use std::pin::Pin;
 
 use posse_core::message::ToolSpec;
 use serde_json::Value;
+
+pub use near::is_near;
 
 /// The tools there are, in the order in which a model is told about them.
 pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS"];
@@ -57,6 +60,8 @@ pub struct ToolContext {
     pub workspace: PathBuf,
     /// The same directory as the model knows it; it differs when a recorded run is replayed elsewhere.
     pub workspace_shown: PathBuf,
+    /// True when the workspace is on a disk of this machine, so that a small file needs no thread of its own.
+    pub is_near: bool,
     /// The most bytes of a result.
     pub output_bytes_max: usize,
 }

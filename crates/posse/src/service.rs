@@ -51,7 +51,7 @@ impl Service {
                 .with_help("set HOME or POSSE_HOME to an absolute path"));
         };
         let store = SqliteStore::open(&path).map_err(|error| store_failed(&error))?;
-        let engine = Native { toolbox: self.toolbox, providers: self.providers };
+        let engine = Native::new(self.toolbox, self.providers);
         let means = Means {
             store: Arc::new(store),
             engine: Arc::new(engine),

@@ -50,7 +50,7 @@ fn requests(asked: &Child) -> Vec<Vec<u8>> {
         let (settings, providers) = ours::providers(&asked.url);
         let plan = ours::plan(&settings, &providers, &workspace);
         let providers = providers.with_transport(Transport::recording(tape.clone()).expect("a client"));
-        let engine = Arc::new(Native { toolbox: Arc::new(Toolbox::builtin()), providers });
+        let engine = Arc::new(Native::new(Arc::new(Toolbox::builtin()), providers));
         let store = Arc::new(MemoryStore::default());
         let means = Means { store, engine, owners: None, clock: posse_runtime::now };
         let supervisor = Supervisor::new(means).expect("a supervisor");

@@ -85,7 +85,7 @@ pub fn many(store: &str, asked: &Child) -> Measured {
             "memory" => Arc::new(MemoryStore::default()),
             _ => Arc::new(SqliteStore::open(&kept.path().join("runs.db")).expect("a store")),
         };
-        let engine = Arc::new(Native { toolbox: Arc::new(Toolbox::builtin()), providers });
+        let engine = Arc::new(Native::new(Arc::new(Toolbox::builtin()), providers));
         let means = Means { store, engine, owners: None, clock: posse_runtime::now };
         let supervisor = Arc::new(Supervisor::new(means).expect("a supervisor"));
         // What is made once in a process is made before anything is measured.

@@ -6,8 +6,9 @@ mod ask;
 mod compact;
 mod tools;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use posse_core::event::{Answered, Asked, Fact, Note};
@@ -24,7 +25,7 @@ use super::{Engine, Job, Recorder, Running, Stop};
 use crate::provider::{Ask, Provider, Thinking};
 use crate::providers::Providers;
 use crate::store::{Durability, StoreError};
-use crate::tool::ToolContext;
+use crate::tool::{self, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// The most tokens an answer is asked for, whatever the model could.
@@ -32,10 +33,35 @@ const OUTPUT_TOKENS_MAX: u64 = 32_000;
 
 /// Carries plans out by asking a model and calling tools in this process.
 pub struct Native {
-    /// The tools there are.
-    pub toolbox: Arc<Toolbox>,
-    /// The way to models.
-    pub providers: Providers,
+    toolbox: Arc<Toolbox>,
+    providers: Providers,
+    /// Workspaces that were looked at, and whether they are on a disk of this machine.
+    // Held for a few instructions and never across an await: runs of one engine share what was found.
+    near: Mutex<HashMap<String, bool>>,
+}
+
+/// How long a file system may take to say what it is.
+const LOOK_MAX: Duration = Duration::from_secs(2);
+
+impl Native {
+    /// An engine with these tools and this way to models.
+    pub fn new(toolbox: Arc<Toolbox>, providers: Providers) -> Native {
+        Native { toolbox, providers, near: Mutex::default() }
+    }
+
+    async fn is_near(&self, workspace: &str) -> bool {
+        let known = || self.near.lock().expect("nobody panics while holding the lock");
+        let found = known().get(workspace).copied();
+        if let Some(found) = found {
+            return found;
+        }
+        let path = PathBuf::from(workspace);
+        let look = tokio::task::spawn_blocking(move || tool::is_near(&path));
+        // What does not answer is not near.
+        let found = matches!(tokio::time::timeout(LOOK_MAX, look).await, Ok(Ok(true)));
+        known().insert(workspace.to_owned(), found);
+        found
+    }
 }
 
 /// One run while it goes on.
@@ -59,7 +85,12 @@ impl Engine for Native {
     fn run<'a>(&'a self, job: Job, recorder: &'a mut dyn Recorder, stop: Stop) -> Running<'a> {
         Box::pin(async move {
             match self.providers.open(&job.plan.model.value) {
-                Ok(provider) => NativeRun::new(self, job, recorder, stop, provider).go().await,
+                Ok(provider) => {
+                    let is_near = self.is_near(&job.plan.workspace.value).await;
+                    let context = context(&job.plan, is_near);
+                    let place = Place { context, stop, provider };
+                    NativeRun::new(self, job, recorder, place).go().await
+                }
                 Err(message) => {
                     let outcome = Outcome::failed(RunError::new("provider", message));
                     let mut transcript = job.transcript;
@@ -72,22 +103,28 @@ impl Engine for Native {
     }
 }
 
+/// Where a run happens.
+struct Place {
+    context: ToolContext,
+    stop: Stop,
+    provider: Box<dyn Provider>,
+}
+
+fn context(plan: &Plan, is_near: bool) -> ToolContext {
+    let workspace = PathBuf::from(&plan.workspace.value);
+    ToolContext {
+        workspace_shown: plan.workspace_shown.as_ref().map_or_else(|| workspace.clone(), PathBuf::from),
+        workspace,
+        is_near,
+        output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
+    }
+}
+
 impl<'a> NativeRun<'a> {
-    fn new(
-        engine: &'a Native,
-        job: Job,
-        recorder: &'a mut dyn Recorder,
-        stop: Stop,
-        provider: Box<dyn Provider>,
-    ) -> NativeRun<'a> {
+    fn new(engine: &'a Native, job: Job, recorder: &'a mut dyn Recorder, place: Place) -> NativeRun<'a> {
         let Job { plan, transcript, .. } = job;
+        let Place { context, stop, provider } = place;
         let offered: Vec<String> = plan.tools.iter().map(|tool| tool.value.clone()).collect();
-        let workspace = PathBuf::from(&plan.workspace.value);
-        let context = ToolContext {
-            workspace_shown: plan.workspace_shown.as_ref().map_or_else(|| workspace.clone(), PathBuf::from),
-            workspace,
-            output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
-        };
         NativeRun {
             engine,
             specs: engine.toolbox.specs(&offered).into(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use posse_core::message::{Answer, Message, Role};
+use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::timeout;
 
@@ -29,6 +30,8 @@ pub struct HttpProvider {
     protocol: &'static dyn Protocol,
     transport: Transport,
     base_url: String,
+    /// The address that was asked last, by its path.
+    address: Option<(String, Url)>,
     headers: HeaderMap,
     /// Values that a provider may repeat and nobody is to see.
     secrets: Vec<String>,
@@ -77,6 +80,7 @@ impl HttpProvider {
             protocol,
             transport,
             base_url: base_url.trim_end_matches('/').to_owned(),
+            address: None,
             headers,
             secrets,
             written: Written::default(),
@@ -84,7 +88,7 @@ impl HttpProvider {
         })
     }
 
-    fn request(&mut self, ask: &Ask<'_>) -> WireRequest {
+    fn request(&mut self, ask: &Ask<'_>) -> Result<WireRequest, ProviderError> {
         let path = self.protocol.path(ask.model);
         let edition = Some((ask.edition, ask.tools_allowed));
         if self.head.edition != edition {
@@ -93,7 +97,19 @@ impl HttpProvider {
             self.head.edition = edition;
         }
         let body = self.written.request(self.protocol, &self.head.bytes, ask.messages);
-        WireRequest { url: format!("{}{path}", self.base_url), path, headers: self.headers.clone(), body }
+        Ok(WireRequest { url: self.url(&path)?, path, headers: self.headers.clone(), body })
+    }
+
+    /// The address of a path, which is the same for every question of a run.
+    fn url(&mut self, path: &str) -> Result<Url, ProviderError> {
+        if let Some((_, url)) = self.address.as_ref().filter(|(known, _)| known == path) {
+            return Ok(url.clone());
+        }
+        let written = format!("{}{path}", self.base_url);
+        let url = Url::parse(&written)
+            .map_err(|error| ProviderError::lasting(format!("`{written}` is no URL: {error}")))?;
+        self.address = Some((path.to_owned(), url.clone()));
+        Ok(url)
     }
 
     async fn ask(
@@ -101,7 +117,7 @@ impl HttpProvider {
         ask: &Ask<'_>,
         on_delta: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answer, ProviderError> {
-        let request = self.request(ask);
+        let request = self.request(ask)?;
         let mut response = patient(ask.stall, self.transport.send(request)).await?;
         if !(200..300).contains(&response.status) {
             return Err(self.refusal(ask, &mut response).await);

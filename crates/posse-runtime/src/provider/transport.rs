@@ -16,7 +16,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(15);
 /// A request, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct WireRequest {
-    pub url: String,
+    pub url: reqwest::Url,
     /// What follows the base URL: what a recording is compared by.
     pub path: String,
     pub headers: HeaderMap,
@@ -143,9 +143,7 @@ fn response_head(response: &reqwest::Response) -> Head {
 }
 
 async fn post(client: &reqwest::Client, request: WireRequest) -> Result<reqwest::Response, ProviderError> {
-    let url = reqwest::Url::parse(&request.url)
-        .map_err(|error| ProviderError::lasting(format!("`{}` is no URL: {error}", request.url)))?;
-    let mut sent = reqwest::Request::new(reqwest::Method::POST, url);
+    let mut sent = reqwest::Request::new(reqwest::Method::POST, request.url);
     *sent.headers_mut() = request.headers;
     *sent.body_mut() = Some(request.body.into());
     client.execute(sent).await.map_err(|error| {

@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -16,10 +17,14 @@ use super::{Calling, Effect, Tool, ToolContext, ToolOutput};
 /// What a tool does with an input: the text to show, or why it could not be done.
 pub(super) type Work = fn(&Value, &ToolContext, &Stop) -> Result<String, String>;
 
+/// The same where it can be done without waiting for anybody; `None` leaves it to the other.
+pub(super) type AtOnce = fn(&Value, &ToolContext) -> Option<Result<String, String>>;
+
 /// A tool that only looks at files.
 pub(super) struct ReadOnlyTool {
     spec: LazyLock<ToolSpec>,
     work: Work,
+    at_once: Option<AtOnce>,
 }
 
 /// Tells work that nobody waits for it any more.
@@ -38,7 +43,12 @@ struct StopWhenDropped(Stop);
 impl ReadOnlyTool {
     /// A tool whose spec is made at its first use.
     pub(super) const fn new(spec: fn() -> ToolSpec, work: Work) -> ReadOnlyTool {
-        ReadOnlyTool { spec: LazyLock::new(spec), work }
+        ReadOnlyTool { spec: LazyLock::new(spec), work, at_once: None }
+    }
+
+    /// A tool with a short way for what needs no waiting.
+    pub(super) const fn with_at_once(spec: fn() -> ToolSpec, work: Work, at_once: AtOnce) -> ReadOnlyTool {
+        ReadOnlyTool { spec: LazyLock::new(spec), work, at_once: Some(at_once) }
     }
 }
 
@@ -52,7 +62,14 @@ impl Tool for ReadOnlyTool {
     }
 
     fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a> {
-        Box::pin(run(self.work, input.clone(), context.clone()))
+        let at_once = self.at_once.and_then(|at_once| {
+            // What panics there is done again where a panic becomes a result.
+            catch_unwind(AssertUnwindSafe(|| at_once(input, context))).ok().flatten()
+        });
+        match at_once {
+            Some(done) => Box::pin(std::future::ready(output(done, context.output_bytes_max))),
+            None => Box::pin(run(self.work, input.clone(), context.clone())),
+        }
     }
 }
 
@@ -92,8 +109,7 @@ pub(super) async fn run(work: Work, input: Value, context: ToolContext) -> ToolO
     let stop = owner.0.clone();
     let done = tokio::task::spawn_blocking(move || work(&input, &context, &stop)).await;
     match done {
-        Ok(Ok(text)) => ToolOutput::ok(clip(text, bytes_max)),
-        Ok(Err(text)) => ToolOutput::error(clip(text, bytes_max)),
+        Ok(done) => output(done, bytes_max),
         Err(failure) => {
             let cause = match failure.try_into_panic() {
                 Ok(payload) => panic_message(payload.as_ref()),
@@ -101,6 +117,13 @@ pub(super) async fn run(work: Work, input: Value, context: ToolContext) -> ToolO
             };
             ToolOutput::error(clip(format!("the tool broke, which is not your mistake: {cause}"), bytes_max))
         }
+    }
+}
+
+fn output(done: Result<String, String>, bytes_max: usize) -> ToolOutput {
+    match done {
+        Ok(text) => ToolOutput::ok(clip(text, bytes_max)),
+        Err(text) => ToolOutput::error(clip(text, bytes_max)),
     }
 }
 

@@ -13,11 +13,14 @@ use super::ToolContext;
 use super::blocking::{ReadOnlyTool, Stop, Stoppable};
 use super::bound::{Bounded, counted, thousands};
 use super::input::{count, read_input, spec};
-use super::path;
+use super::{near, path};
 
 /// The tool.
-pub(super) static TOOL: ReadOnlyTool =
-    ReadOnlyTool::new(|| spec("Read", include_str!("read.md"), include_str!("read.json")), read);
+pub(super) static TOOL: ReadOnlyTool = ReadOnlyTool::with_at_once(
+    || spec("Read", include_str!("read.md"), include_str!("read.json")),
+    read,
+    read_at_once,
+);
 
 /// How many lines are shown where the model does not say.
 const LINES_DEFAULT: u64 = 2_000;
@@ -69,17 +72,33 @@ fn read(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
     let input: Input = read_input(input)?;
     let target = path::resolve(&input.file_path, context)?;
     let (file, size) = path::open_regular(&target.relative, context)?;
-    let name = target.shown();
+    show(Stoppable::new(file, stop), size, &target.relative, &input, context)
+}
+
+/// The same for a small file that is at hand.
+fn read_at_once(input: &Value, context: &ToolContext) -> Option<Result<String, String>> {
+    let input: Input = read_input(input).ok()?;
+    let near = near::read(&input.file_path, context)?;
+    Some(show(near.bytes.as_slice(), near.bytes.len() as u64, &near.relative, &input, context))
+}
+
+fn show(
+    mut file: impl Read,
+    size: u64,
+    relative: &Path,
+    input: &Input,
+    context: &ToolContext,
+) -> Result<String, String> {
+    let name = path::shown(relative);
     let unreadable = |error: io::Error| format!("`{name}` cannot be read: {error}");
 
-    let mut file = Stoppable::new(file, stop);
     let mut head = Vec::new();
     file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
-    if let Some(kind) = binary_kind(&head, &target.relative) {
+    if let Some(kind) = binary_kind(&head, relative) {
         return Err(format!("`{name}` is {kind}, {}; Read shows only text", counted(size, "byte")));
     }
     let mut lines = Lines { reader: BufReader::new(Cursor::new(head).chain(file)).take(SCAN_BYTES_MAX) };
-    let mut page = Page::new(&input, context);
+    let mut page = Page::new(input, context);
     page.fill(&mut lines).map_err(unreadable)?;
     let was_read_whole = lines.is_at_end().map_err(unreadable)?;
     page.finish(&name, was_read_whole)

@@ -36,7 +36,12 @@ impl Room {
         let workspace = directory.path().canonicalize().unwrap().join("workspace");
         fs::create_dir(&workspace).unwrap();
         let workspace_shown = PathBuf::from("/shown");
-        let context = ToolContext { workspace, workspace_shown, output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT };
+        let context = ToolContext {
+            workspace,
+            workspace_shown,
+            is_near: false,
+            output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT,
+        };
         let room = Room { directory, locked: Vec::new(), context };
         for (name, content) in files {
             room.write(name, content.as_bytes());

@@ -125,12 +125,9 @@ fn supervisor(order: &Order, store: Arc<SqliteStore>) -> Supervisor {
     let mark = Mark { log: order.effects(), kill: order.kill.clone() };
     let variable = |_: &str| Some("a-key-of-no-value".to_owned());
     // As the program does; a second time changes nothing.
-    drop(rustls::crypto::ring::default_provider().install_default());
     let transport = Transport::http().expect("a way to the server can be made");
-    let engine = Native {
-        toolbox: Arc::new(Toolbox::builtin().with(Arc::new(mark))),
-        providers: Providers::new(&Settings::default(), &variable, transport),
-    };
+    let toolbox = Arc::new(Toolbox::builtin().with(Arc::new(mark)));
+    let engine = Native::new(toolbox, Providers::new(&Settings::default(), &variable, transport));
     let mortal = MortalStore { store, kill: order.kill.clone(), writes: order.writes };
     let means = Means {
         store: Arc::new(mortal),
