@@ -17,6 +17,10 @@ pub(super) fn load(path: &Path, readings: &mut [Reading]) -> Vec<Vec<u8>> {
         let Some(Value::String(name)) = &definition.output_schema else { continue };
         match schema_beside(path, name) {
             Ok((bytes, schema)) => {
+                // An entry is trusted by its own text: what it takes from elsewhere belongs to it.
+                if let Some(entry) = &mut reading.entry {
+                    entry.push_str(&schema.to_string());
+                }
                 read.push(bytes);
                 definition.output_schema = Some(schema);
             }

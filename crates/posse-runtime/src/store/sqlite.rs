@@ -6,6 +6,8 @@
 mod schema;
 mod writer;
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -74,6 +76,9 @@ impl SqliteStore {
                 StoreError::Failed(format!("{}: {error} ({advice})", directory.display()))
             })?;
         }
+        // What agents read is in there, and is nobody else's to see. The file may be there already; if it cannot
+        // be made, opening it says why.
+        drop(OpenOptions::new().create_new(true).write(true).mode(0o600).open(path));
         SqliteStore::over(path, schema::open(path)?, schema::open_to_read(path)?)
     }
 

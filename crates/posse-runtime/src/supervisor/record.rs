@@ -1,6 +1,7 @@
 //! The one who appends to a run: numbers facts, folds them, stores them, and shows them to who looks on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::event::{Event, Fact};
 use posse_core::id::RunId;
@@ -12,6 +13,9 @@ use super::Follower;
 use crate::engine::{Live, Recorder, Recording};
 use crate::provider::Delta;
 use crate::store::{Durability, Store};
+
+/// How long a run waits for a follower that does not keep up.
+const FOLLOWER_MAX: Duration = Duration::from_secs(30);
 
 /// The recorder of one run.
 pub(super) struct RunRecorder {
@@ -43,6 +47,16 @@ impl RunRecorder {
     }
 }
 
+impl RunRecorder {
+    /// Whoever looked on may have gone, or may have stopped looking: the run goes on without them.
+    async fn show_event(&mut self, event: Event) {
+        let Some(follower) = &self.follower else { return };
+        if follower.send_timeout(Live::Event(Arc::new(event)), FOLLOWER_MAX).await.is_err() {
+            self.follower = None;
+        }
+    }
+}
+
 impl Recorder for RunRecorder {
     fn note(&mut self, transcript: &mut Transcript, fact: Fact) {
         let event = Event { run_id: self.run_id, seq: transcript.next_seq, at: (self.clock)(), fact };
@@ -60,11 +74,8 @@ impl Recorder for RunRecorder {
             let shown = self.follower.is_some().then(|| events.clone());
             self.store.append(self.run_id, seq, events, durability).await?;
             self.unstored_seq += count;
-            if let (Some(follower), Some(events)) = (&self.follower, shown) {
-                for event in events {
-                    // Whoever looked on may have gone; the run goes on.
-                    drop(follower.send(Live::Event(Arc::new(event))).await);
-                }
+            for event in shown.into_iter().flatten() {
+                self.show_event(event).await;
             }
             Ok(())
         })

@@ -3,7 +3,6 @@
 //! Content is never opened.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::DirEntry;
@@ -40,15 +39,15 @@ fn glob(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
     let mut tree = Tree::below(&root, context, stop, |builder| {
         builder.hidden(!names_hidden(&pattern));
     })?;
-    let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+    let mut found: Vec<PathBuf> = Vec::new();
     for entry in tree.by_ref() {
         let below_root = entry.path().strip_prefix(&root.real).unwrap_or(entry.path());
         if matcher.is_match(below_root) && is_file(&entry, context) {
-            let modified = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-            found.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), root.relative.join(below_root)));
+            found.push(root.relative.join(below_root));
         }
     }
-    found.sort_by(|(one_time, one), (other_time, other)| other_time.cmp(one_time).then(one.cmp(other)));
+    // By nothing that differs between two copies of a tree, so that a recorded run replays anywhere.
+    found.sort();
     Ok(show(&found, &input.pattern, tree.notes(context), context))
 }
 
@@ -91,12 +90,7 @@ fn is_file(entry: &DirEntry, context: &ToolContext) -> bool {
     real.is_ok_and(|real| real.starts_with(&context.workspace) && real.is_file())
 }
 
-fn show(
-    found: &[(SystemTime, PathBuf)],
-    pattern: &str,
-    mut notes: Vec<String>,
-    context: &ToolContext,
-) -> String {
+fn show(found: &[PathBuf], pattern: &str, mut notes: Vec<String>, context: &ToolContext) -> String {
     let mut text = Bounded::new(context.output_bytes_max);
     if found.is_empty() {
         text.push_clipped(&format!(
@@ -104,10 +98,10 @@ fn show(
              pattern names a dot"
         ));
     }
-    let shown = found.iter().take(PATHS_MAX).take_while(|(_, path)| text.push(&path::shown(path))).count();
+    let shown = found.iter().take(PATHS_MAX).take_while(|path| text.push(&path::shown(path))).count();
     if shown < found.len() {
         let (shown, all) = (thousands(shown as u64), thousands(found.len() as u64));
-        notes.insert(0, format!("the newest {shown} of {all} paths; for the rest narrow pattern or path"));
+        notes.insert(0, format!("the first {shown} of {all} paths; for the rest narrow pattern or path"));
     }
     text.finish(&notes)
 }

@@ -7,6 +7,7 @@ use posse_runtime::supervisor::RunView;
 use serde_json::Value;
 
 use crate::app::App;
+use crate::cli::run::progress::rounded;
 use crate::error::CommandError;
 use crate::print::{BOLD, CYAN, DIM, GREEN, RED, Table, YELLOW, count, stdout_width, styled};
 use crate::service::{block_on, open, supervise_failed};
@@ -72,7 +73,7 @@ fn table(views: &[RunView]) -> Table {
             (view.plan.agent.clone(), BOLD),
             (status.to_owned(), colour),
             (view.transcript.started_at.to_string()[..19].replace('T', " "), plain),
-            (duration(report.duration_ms() / 100 * 100), plain),
+            (duration(rounded(report.duration_ms())), plain),
             (view.transcript.turns.to_string(), plain),
             (cost, plain),
             (one_line(&view.plan.task, 60), plain),

@@ -218,14 +218,14 @@ fn a_web_page_is_no_answer_and_is_not_asked_again() {
 /// The slowest test here: the limit is a constant, and all of it is received.
 #[test]
 fn an_answer_without_end_is_given_up() {
-    let lab = Lab::with(CLAUDE, Script::in_order(vec![Reply::huge(66 * 1024 * 1024)]));
+    let lab = Lab::with(CLAUDE, Script::in_order(vec![Reply::huge(18 * 1024 * 1024)]));
     let finished = lab.run(&["run", "helper", "T", "--json"]);
     let run = value(&finished);
     assert_eq!((finished.code, &run["status"], &run["turns"]), (4, &json!("failed"), &json!(0)));
     expect![[r#"
         {
           "kind": "provider",
-          "message": "anthropic/claude-sonnet-4-5 did not answer: the answer has more than 67108864 bytes",
+          "message": "anthropic/claude-sonnet-4-5 did not answer: the answer has more than 16777216 bytes",
           "help": null
         }
     "#]]

@@ -138,8 +138,14 @@ fn an_output_schema_that_is_none_is_refused() {
         &["run", "helper", "T"],
         &expect![[r#"
             --- stderr
-            error: `output.schema` is not a JSON Schema: "objekt" is not valid under any of the schemas listed in the 'anyOf' keyword
-            help: correct it in the definition
+            error[bad-schema]: the output schema is not valid: "objekt" is not valid under any of the schemas listed in the 'anyOf' keyword
+             --> ~/.config/posse/agents/helper.md:5:11
+              |
+            5 |   schema: {type: objekt}
+              |           ^^^^^^^^^^^^^^
+
+            error: `helper` has errors and does not run
+            help: correct the file as its lines say
             --- exit 3
         "#]],
     );

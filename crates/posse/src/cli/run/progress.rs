@@ -97,8 +97,12 @@ impl<'a> Progress<'a> {
                 Ok(())
             }
             Fact::Retried(retried) => {
-                let wait = duration(retried.wait_ms);
-                let text = format!("  {} (try {}); asking again in {wait}", retried.message, retried.attempt);
+                let next = if retried.context_too_long {
+                    "shortening the conversation".to_owned()
+                } else {
+                    format!("asking again in {}", duration(rounded(retried.wait_ms)))
+                };
+                let text = format!("  {} (try {}); {next}", retried.message, retried.attempt);
                 self.line(&styled(YELLOW, &text))
             }
             Fact::ToolStarted(started) => {
@@ -169,7 +173,7 @@ fn numbers(turns: u64, usage: &Usage, cost_usd: Option<f64>, ms: u64) -> String 
 }
 
 /// Tenths of a second are enough for a person.
-fn rounded(ms: u64) -> u64 {
+pub fn rounded(ms: u64) -> u64 {
     if ms < 1000 { ms } else { ms / 100 * 100 }
 }
 
