@@ -87,7 +87,7 @@ pub fn read_paths(paths: &[PathBuf]) -> Checked {
     }
     let read = in_parallel(&files, |file| {
         let clues = if named.contains(file) { clues_of_named(file) } else { clues(file) };
-        (clues.place, Loaded::open(Path::new(file), clues).map(|loaded| loaded.readings))
+        (clues.place, load(Path::new(file), clues, None))
     });
     let mut found = Vec::new();
     let mut directories: HashMap<&str, usize> = HashMap::new();
@@ -185,38 +185,32 @@ fn may_hold_agents(path: &Path) -> bool {
     }
 }
 
-/// A file that was read, and everything whose change asks for trust again.
-struct Loaded {
-    readings: Vec<Reading>,
-    content: Vec<u8>,
-}
-
-impl Loaded {
-    /// Reads a file, and the files beside it where a prompt or a schema is kept apart.
-    fn open(path: &Path, clues: Clues) -> Result<Loaded, Diagnostic> {
-        // What its name already tells apart need not be opened.
-        let bytes = if clues.place == PlaceKind::Never { Vec::new() } else { read_regular(path)? };
-        let prompt = pair::prompt_of(path, &bytes, &clues);
-        let mut content = bytes.clone();
-        if let Some(Ok(prompt)) = &prompt {
-            // The length between them: no other pair of files may add up to the same bytes.
-            let length = (bytes.len() as u64).to_le_bytes();
-            content = [&length[..], &bytes, prompt].concat();
-        }
-        let file = File { path: path.display().to_string(), bytes, clues };
-        let mut readings = match prompt {
-            Some(prompt) => pair::read_with_prompt(file, prompt),
-            None => read(file),
-        };
-        if pair::is_only_a_prompt(path, &readings) {
-            readings.clear();
-        }
-        for schema in schema::load(path, &mut readings) {
-            let length = (content.len() as u64).to_le_bytes();
-            content = [&length[..], &content, &schema].concat();
-        }
-        Ok(Loaded { readings, content })
+/// Reads a file, and the files beside it where a prompt or a schema is kept apart. Everything whose change asks
+/// for trust again is added to `content`, where somebody wants it.
+fn load(path: &Path, clues: Clues, content: Option<&mut Vec<u8>>) -> Result<Vec<Reading>, Diagnostic> {
+    // What its name already tells apart need not be opened.
+    let bytes = if clues.place == PlaceKind::Never { Vec::new() } else { read_regular(path)? };
+    let prompt = pair::prompt_of(path, &bytes, &clues);
+    let own = content.as_ref().map(|_| match &prompt {
+        // The length between them: no other pair of files may add up to the same bytes.
+        Some(Ok(prompt)) => [&(bytes.len() as u64).to_le_bytes()[..], &bytes, prompt].concat(),
+        Some(Err(_)) | None => bytes.clone(),
+    });
+    let file = File { path: path.display().to_string(), bytes, clues };
+    let mut readings = match prompt {
+        Some(prompt) => pair::read_with_prompt(file, prompt),
+        None => read(file),
+    };
+    if pair::is_only_a_prompt(path, &readings) {
+        readings.clear();
     }
+    let schemas = schema::load(path, &mut readings);
+    if let (Some(content), Some(own)) = (content, own) {
+        *content = schemas.into_iter().fold(own, |content, schema| {
+            [&(content.len() as u64).to_le_bytes()[..], &content, &schema].concat()
+        });
+    }
+    Ok(readings)
 }
 
 /// Reads content as if it were the file at `path`.
@@ -231,7 +225,7 @@ pub fn read_one(path: &Path, dialect: Option<Dialect>) -> Result<Vec<Reading>, D
         clues.dialect = dialect;
         clues.place = PlaceKind::Family;
     }
-    Loaded::open(path, clues).map(|loaded| loaded.readings)
+    load(path, clues, None)
 }
 
 struct Reader<'a> {
@@ -431,9 +425,10 @@ fn read_found(
     place: &Place<'_>,
     trust: &Trust,
 ) -> Result<Vec<(Reading, Option<Trusted>)>, Diagnostic> {
-    let loaded = Loaded::open(file, clues_in(file, place))?;
-    // Hashed before it is read: what is agreed to is exactly what is used.
-    let whole = (place.scope == Scope::Project).then(|| Item::new(file, None, &loaded.content));
+    // What is hashed is exactly what is used.
+    let mut content = (place.scope == Scope::Project).then(Vec::new);
+    let readings = load(file, clues_in(file, place), content.as_mut())?;
+    let whole = content.map(|content| Item::new(file, None, &content));
     let with_trust = |reading: Reading| {
         let trusted = whole.as_ref().map(|whole| {
             let item = match (&reading.entry, &reading.name) {
@@ -444,7 +439,7 @@ fn read_found(
         });
         (reading, trusted)
     };
-    Ok(loaded.readings.into_iter().map(with_trust).collect())
+    Ok(readings.into_iter().map(with_trust).collect())
 }
 
 fn clues_in(file: &Path, place: &Place<'_>) -> Clues {

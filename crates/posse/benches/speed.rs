@@ -14,6 +14,7 @@ use posse_core::definition::frontmatter::{Top, find};
 use posse_core::definition::source::Source;
 use posse_core::definition::yaml;
 use posse_runtime::discover::read_paths;
+use posse_testkit::{ModelServer, Reply, Script};
 
 const POSSE: &str = env!("CARGO_BIN_EXE_posse");
 
@@ -22,9 +23,72 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
+    if let [mode, url] = std::env::args().skip(1).collect::<Vec<_>>().as_slice()
+        && mode == "bare"
+    {
+        return bare_request(url);
+    }
+    first_byte();
     reading_a_collection();
     listing_twenty_agents();
     listing_ten_thousand();
+}
+
+/// CPU from the start of a process to its first request, against a program that does nothing else.
+fn first_byte() {
+    // The answer never comes: what is measured ends when the request is there.
+    let never = Reply::text("later").latency_ms(600_000);
+    let server = ModelServer::start(Script::route(move |_| never.clone()));
+    let home = tempfile::tempdir().expect("a directory");
+    let variables = [("ANTHROPIC_API_KEY", "sk-ant-bench"), ("ANTHROPIC_BASE_URL", &server.url())];
+    let mut asked = 0;
+    let mut cpu = |command: &mut Command| {
+        command.current_dir(home.path()).env_clear().envs(variables).env("HOME", home.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("it runs");
+        asked += 1;
+        server.wait_for_requests(asked);
+        let cpu = cpu_of(child.id());
+        child.kill().expect("it is there");
+        child.wait().expect("it ends");
+        cpu
+    };
+    let mut least = |make: &dyn Fn() -> Command| (0..15).map(|_| cpu(&mut make())).min().unwrap_or_default();
+    let this = std::env::current_exe().expect("a program");
+    let baseline = least(&|| {
+        let mut command = Command::new(&this);
+        command.args(["bare", &server.url()]);
+        command
+    });
+    let ours = least(&|| {
+        let mut command = Command::new(POSSE);
+        command.args(["run", "summarizer", "Say hello."]);
+        command
+    });
+    report("CPU of posse run up to its first request, against a bare HTTP client", ours, baseline, 3.0);
+    drop(server.take_problems());
+}
+
+/// The bare client: one request over the same HTTP library.
+fn bare_request(url: &str) {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let body = r#"{"model":"m","max_tokens":8,"stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+    runtime.block_on(async {
+        let client = reqwest::Client::builder().build().expect("a client");
+        let request = client.post(format!("{url}/v1/messages")).header("x-api-key", "k").body(body);
+        black_box(request.header("anthropic-version", "2023-06-01").send().await.is_ok());
+    });
+}
+
+/// The time that the threads of a process have been on a processor.
+fn cpu_of(process: u32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().filter_map(Result::ok);
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
 }
 
 /// The fastest of several runs: what is left when nothing else was running.
