@@ -1,6 +1,6 @@
 //! The owner of live runs: one task, the only door for frontends.
 //!
-//! `select!` names what happened; [`decide`] decides, and is tested without tokio. A run is registered and its
+//! `select!` names what happened; `decide` decides, and is tested without tokio. A run is registered and its
 //! first event stored before anything of it is spawned. Only the owner of a run appends to it: other processes
 //! leave letters in the store and wake it.
 
