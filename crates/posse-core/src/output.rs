@@ -2,8 +2,12 @@
 
 use serde_json::Value;
 
+use crate::text::one_line;
+
 /// The most errors that are told.
 const ERRORS_MAX: usize = 10;
+/// How much of each; it repeats what the model wrote.
+const ERROR_CHARACTERS_MAX: usize = 300;
 
 /// What is wrong with a schema itself.
 pub fn schema_problem(schema: &Value) -> Option<String> {
@@ -25,6 +29,7 @@ pub fn read_output(schema: &Value, answer: &str) -> Result<Value, Vec<String>> {
         .iter_errors(&value)
         .take(ERRORS_MAX)
         .map(|error| format!("{}: {error}", place(&error.instance_path().to_string())))
+        .map(|error| one_line(&error, ERROR_CHARACTERS_MAX))
         .collect();
     if errors.is_empty() { Ok(value) } else { Err(errors) }
 }

@@ -20,6 +20,9 @@ pub use limits::{Limits, Origin};
 pub use resolve::{Refusal, RefusalKind, Request, Setting, Settings, Surroundings, resolve};
 pub use system::ContextFile;
 
+/// Where the model of a replayed run came from.
+pub const RECORDING: &str = "the recording";
+
 /// Something decided, and where that came from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice<T> {

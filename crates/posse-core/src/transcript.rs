@@ -209,7 +209,11 @@ impl Transcript {
         self.asking = None;
         self.turns += 1;
         self.add_cost(&answered.usage, answered.cost_usd);
-        self.context_tokens = answered.usage.total();
+        self.context_tokens = match answered.usage.total() {
+            // A server that does not count leaves it to us.
+            0 => self.context_tokens.saturating_add(bytes(&answered.message) / BYTES_PER_TOKEN),
+            counted => counted,
+        };
         self.context_too_long = false;
         self.finish = Some(answered.finish);
         let message =
@@ -335,7 +339,6 @@ impl Transcript {
     /// The conversation with every call answered, for a run that goes on where this one ended.
     pub fn settled_messages(&self) -> Vec<Arc<Message>> {
         let mut settled = self.clone();
-        settled.said.clear();
         for open in std::mem::take(&mut settled.open_calls) {
             let result = match open.state {
                 CallState::Finished(result) => result,
@@ -347,6 +350,8 @@ impl Transcript {
             };
             settled.add_user_part(Part::ToolResult(result));
         }
+        // What was said and not passed on is heard by the run that follows.
+        settled.pass_on_said();
         settled.messages
     }
 }

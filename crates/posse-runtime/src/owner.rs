@@ -1,7 +1,7 @@
 //! A process that runs agents, as other processes see it: a lock that is held while it lives, and a socket
 //! that wakes it when there is a letter for one of its runs.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +63,9 @@ pub fn is_alive(directory: &Path, name: &str) -> bool {
         return false;
     }
     match File::open(lock_path(directory, name)) {
-        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(_) => false,
+        Ok(file) => file.try_lock_shared().is_err(),
+        // What cannot be looked at is not dead: nobody may take its runs.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 

@@ -3,6 +3,7 @@
 //! The only room that holds secret values; it hands out providers, and names.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use posse_core::message::Api;
@@ -177,7 +178,11 @@ impl Providers {
 
 /// The models that a server lists.
 pub async fn list_models(url: &str, patience: Duration) -> Result<Vec<String>, String> {
-    let client = client_builder().timeout(patience).build().map_err(|error| error.to_string())?;
+    let client = client_builder()
+        .timeout(patience)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|error| error.to_string())?;
     let response = client.get(url).send().await.map_err(|error| error.to_string())?;
     let bytes = response.bytes().await.map_err(|error| error.to_string())?;
     let body: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
@@ -193,7 +198,11 @@ pub async fn list_models(url: &str, patience: Duration) -> Result<Vec<String>, S
 
 /// Whether anything answers HTTP there.
 pub async fn reach(url: &str, patience: Duration) -> Result<(), String> {
-    let client = client_builder().timeout(patience).build().map_err(|error| error.to_string())?;
+    let client = client_builder()
+        .timeout(patience)
+        .redirect(reqwest::redirect::Policy::none())
+        .build()
+        .map_err(|error| error.to_string())?;
     client.get(url).send().await.map(drop).map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         cause.unwrap_or_else(|| error.to_string())
@@ -201,8 +210,9 @@ pub async fn reach(url: &str, patience: Duration) -> Result<(), String> {
 }
 
 fn is_loopback(url: &str) -> bool {
-    let host = url.split("://").nth(1).unwrap_or(url);
-    ["127.", "localhost", "[::1]"].iter().any(|start| host.starts_with(start))
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// `OLLAMA_HOST` is `host:port`, with or without what a URL has around it.

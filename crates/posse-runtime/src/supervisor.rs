@@ -136,12 +136,19 @@ impl Supervisor {
     /// Goes on with a run whose process is gone, in the same run.
     pub async fn resume(&self, run_id: RunId, follower: Option<Follower>) -> Result<Started, SuperviseError> {
         let stored = self.store.get(run_id).await?;
-        let (plan, transcript) = fold(&self.store.read(run_id, 1).await?).map_err(SuperviseError::Damaged)?;
-        if let Some(outcome) = &transcript.outcome {
-            return Err(SuperviseError::Ended(outcome.status()));
+        let ended = |transcript: &Transcript| transcript.outcome.as_ref().map(Outcome::status);
+        if stored.has_ended {
+            let (_, transcript) =
+                fold(&self.store.read(run_id, 1).await?).map_err(SuperviseError::Damaged)?;
+            return Err(SuperviseError::Ended(ended(&transcript).unwrap_or("ended")));
         }
         if self.is_alive(&stored.owner) || !self.store.claim(run_id, &stored.owner, &self.owner).await? {
             return Err(SuperviseError::Alive);
+        }
+        // Read once nobody else can write: its owner may have gone on until just now.
+        let (plan, transcript) = fold(&self.store.read(run_id, 1).await?).map_err(SuperviseError::Damaged)?;
+        if let Some(status) = ended(&transcript) {
+            return Err(SuperviseError::Ended(status));
         }
         Ok(self.launch(Job { run_id, plan, transcript }, follower, true))
     }
@@ -179,6 +186,10 @@ impl Supervisor {
     async fn end_abandoned(&self, run_id: RunId, reason: StopReason) -> Result<(), SuperviseError> {
         let (plan, mut transcript) =
             fold(&self.store.read(run_id, 1).await?).map_err(SuperviseError::Damaged)?;
+        if transcript.outcome.is_some() {
+            // Its owner ended it after all, and is gone since.
+            return Ok(());
+        }
         let mut recorder = RunRecorder::new(run_id, transcript.next_seq, self.store.clone(), self.clock);
         use crate::engine::Recorder as _;
         recorder.note(&mut transcript, Fact::StopAsked(StopAsked { reason }));

@@ -4,12 +4,15 @@ use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
 use posse_core::message::{ToolCall, ToolSpec};
+use posse_core::text::one_line;
 use serde_json::Value;
 
 use crate::tool::{self, Calling, Effect, Tool, ToolContext};
 
 /// The most errors of one call that the model is told.
 const ERRORS_MAX: usize = 5;
+/// How much of each; it repeats what the model wrote.
+const ERROR_CHARACTERS_MAX: usize = 300;
 
 /// A tool and its checker, which is made when it is first needed.
 type Entry = (
@@ -61,7 +64,7 @@ impl Toolbox {
             });
         };
         if let Some(raw) = &call.malformed {
-            let shown = posse_core::text::one_line(raw, 200);
+            let shown = one_line(raw, ERROR_CHARACTERS_MAX);
             return Err(format!("The input of `{}` is not a JSON object: {shown}", call.name));
         }
         let validator =
@@ -70,8 +73,8 @@ impl Toolbox {
             .iter_errors(&call.input)
             .take(ERRORS_MAX)
             .map(|error| match error.instance_path().to_string() {
-                place if place.is_empty() => error.to_string(),
-                place => format!("{place}: {error}"),
+                place if place.is_empty() => one_line(&error.to_string(), ERROR_CHARACTERS_MAX),
+                place => one_line(&format!("{place}: {error}"), ERROR_CHARACTERS_MAX),
             })
             .collect();
         if errors.is_empty() {

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::sync::Arc;
 
 use posse_core::id::RunId;
-use posse_core::outcome::Outcome;
 use posse_core::plan::Settings;
 use posse_runtime::engine::native::Native;
 use posse_runtime::planning::settings;
@@ -111,9 +110,4 @@ pub fn supervise_failed(error: &SuperviseError) -> CommandError {
 pub fn store_failed(error: &StoreError) -> CommandError {
     CommandError::new(Kind::Internal, error.to_string())
         .with_help("nothing that was stored is lost; mend the cause, then `posse runs` and `posse resume`")
-}
-
-/// The exit code of a run that may still go on.
-pub fn exit_code(view: &RunView) -> u8 {
-    view.transcript.outcome.as_ref().map_or(0, Outcome::exit_code)
 }

@@ -7,7 +7,7 @@ use super::table::{facts, id_of_display_name, tier_model, vendor_of};
 use super::{ModelChoice, ModelWorld, ProviderEntry, VENDORS, Vendor};
 use crate::definition::Definition;
 use crate::definition::model::{Model, ModelForm};
-use crate::plan::{Choice, Refusal, RefusalKind, Request, Settings};
+use crate::plan::{Choice, RECORDING, Refusal, RefusalKind, Request, Settings};
 use crate::text::closest;
 
 /// How many aliases may lead to each other.
@@ -62,7 +62,7 @@ pub fn choose_model(
     warnings: &mut Vec<String>,
 ) -> Result<Choice<ModelChoice>, Refusal> {
     if let Some(recorded) = &world.recorded {
-        return Ok(Choice::new(recorded.clone(), "the recording"));
+        return Ok(Choice::new(recorded.clone(), RECORDING));
     }
     let mut search = Search { world, settings, warnings, in_default: false };
     match wanted {

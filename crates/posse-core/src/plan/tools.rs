@@ -65,8 +65,7 @@ fn withhold_by_rules(
     let otherwise = otherwise.map(|(tool, _)| tool);
     for rule in restrictions.chain(otherwise) {
         let (tool, pattern) = rule.split_once('(').unwrap_or((rule, ""));
-        let whole_tool = pattern.is_empty() || pattern == "*)" || pattern == "**)";
-        if whole_tool && tool != "*" {
+        if pattern.is_empty() && tool != "*" {
             offered.retain(|choice| choice.value != tool);
             continue;
         }

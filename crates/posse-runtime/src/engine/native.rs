@@ -35,6 +35,8 @@ const OUTPUT_TOKENS_MAX: u64 = 32_000;
 pub struct Native {
     toolbox: Arc<Toolbox>,
     providers: Providers,
+    /// Values that nobody is to see, each with the name of what holds it.
+    secrets: Vec<(String, String)>,
     /// Workspaces that were looked at, and whether they are on a disk of this machine.
     // Held for a few instructions and never across an await: runs of one engine share what was found.
     near: Mutex<HashMap<String, bool>>,
@@ -46,7 +48,18 @@ const LOOK_MAX: Duration = Duration::from_secs(2);
 impl Native {
     /// An engine with these tools and this way to models.
     pub fn new(toolbox: Arc<Toolbox>, providers: Providers) -> Native {
-        Native { toolbox, providers, near: Mutex::default() }
+        let secrets = providers.secrets();
+        Native { toolbox, providers, secrets, near: Mutex::default() }
+    }
+
+    /// A text with the names of secrets in their place.
+    fn without_secrets(&self, mut text: String) -> String {
+        for (name, secret) in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), &format!("[{name}]"));
+            }
+        }
+        text
     }
 
     async fn is_near(&self, workspace: &str) -> bool {
@@ -230,8 +243,9 @@ impl NativeRun<'_> {
     }
 }
 
+/// Unknown where the price is, or where the provider did not count.
 fn cost(model: &ModelChoice, usage: &Usage) -> Option<f64> {
-    model.price.map(|price| price.of(usage))
+    model.price.filter(|_| usage.total() > 0).map(|price| price.of(usage))
 }
 
 fn output_tokens_max(model: &ModelChoice) -> Option<u64> {

@@ -44,7 +44,7 @@ pub(super) fn verdict(
             let step = FIRST.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST);
             let own = step.mul_f64(0.5 + jitter / 2.0);
             let wait = error.retry_after.map_or(own, |asked| asked.max(own));
-            if waited + wait > patience.wait_max {
+            if waited.saturating_add(wait) > patience.wait_max {
                 let seconds = wait.as_secs_f64();
                 let limit = patience.wait_max.as_secs_f64();
                 return Verdict::GiveUp(Some(format!(

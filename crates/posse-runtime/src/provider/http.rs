@@ -10,7 +10,7 @@ use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::timeout;
 
-use super::sse::Sse;
+use super::sse::{Sse, SseError};
 use super::transport::{Transport, WireRequest, WireResponse};
 use super::{Answering, Ask, Delta, Fault, Protocol, Provider, ProviderError};
 
@@ -137,7 +137,10 @@ impl HttpProvider {
         let mut decoder = self.protocol.decoder();
         let mut events = Sse::default();
         let mut received = 0;
-        let broken = |error: super::sse::SseError| ProviderError::passing(error.to_string());
+        let broken = |error: SseError| match error {
+            SseError::TooLong => ProviderError::lasting(error.to_string()),
+            SseError::NotUtf8 => ProviderError::passing(error.to_string()),
+        };
         while !decoder.is_complete() {
             let Some(chunk) = patient(ask.stall, response.chunk()).await? else {
                 if let Some((name, data)) = events.finish().map_err(broken)? {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_core::event::{Event, Fact};
 use posse_core::id::RunId;
-use posse_core::plan::Plan;
+use posse_core::plan::{Plan, RECORDING};
 use posse_core::report::Report;
 use posse_core::transcript::Transcript;
 
@@ -22,6 +22,11 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// True when its answers came out of a recording.
+    pub fn is_replay(&self) -> bool {
+        self.plan.model.from == RECORDING
+    }
+
     /// The report that callers are given.
     pub fn report(&self) -> Report<'_> {
         let RunView { run_id, plan, transcript, is_owned } = self;

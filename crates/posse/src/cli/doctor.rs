@@ -66,7 +66,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
         for entry in service.providers.entries() {
             findings.push(provider(entry, options.offline).await);
         }
-        findings.push(model(&service).await);
+        findings.push(model(&service, options.offline).await);
         Ok(findings)
     })?;
     print(app, &findings)?;
@@ -182,9 +182,9 @@ async fn reachable(entry: &ProviderEntry, offline: bool) -> Finding {
     }
 }
 
-async fn model(service: &Service) -> Finding {
+async fn model(service: &Service, offline: bool) -> Finding {
     let mut world = service.providers.world();
-    world.servers = Some(service.providers.find_servers().await);
+    world.servers = Some(if offline { Vec::new() } else { service.providers.find_servers().await });
     let mut warnings = Vec::new();
     match choose_model(&Wanted::Default, &world, &service.settings, &mut warnings) {
         Ok(choice) => {

@@ -3,7 +3,7 @@
 use posse_core::event::{Event, Fact};
 use posse_core::message::Part;
 use posse_core::step::duration;
-use posse_core::text::{one_line, visible};
+use posse_core::text::visible;
 
 use crate::app::App;
 use crate::error::CommandError;
@@ -119,7 +119,7 @@ fn indented(text: &str) -> String {
     let mut shown: String = lines
         .iter()
         .take(LINES_MAX)
-        .map(|line| format!("\n                  {}", one_line(line, 200)))
+        .map(|line| format!("\n                  {}", line.chars().take(200).collect::<String>()))
         .collect();
     if lines.len() > LINES_MAX {
         shown += &format!("\n                  … {} more lines", lines.len() - LINES_MAX);

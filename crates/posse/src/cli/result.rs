@@ -1,13 +1,12 @@
 //! `posse result`: what a run answered, whole.
 
-use posse_core::outcome::Outcome;
 use posse_core::report::ResultSize;
 use posse_runtime::supervisor::RunView;
 
 use crate::app::App;
-use crate::cli::run::carry::{ended_by_newline, say_ending};
+use crate::cli::run::carry::{print_result, say_ending};
 use crate::error::{CommandError, Kind};
-use crate::service::{block_on, exit_code, look, open};
+use crate::service::{block_on, look, open};
 
 /// Print what a run answered, all of it; exits as the run did
 #[derive(Debug, clap::Args)]
@@ -45,11 +44,8 @@ pub fn print(app: &App, view: &RunView) -> Result<u8, CommandError> {
         };
     };
     if !app.printer.json {
-        if let Some(text) = outcome.text() {
-            app.printer.file(&ended_by_newline(text))?;
-        }
-        say_ending(app, run_id, outcome)?;
+        print_result(app, outcome)?;
+        say_ending(app, view, outcome)?;
     }
-    debug_assert_eq!(exit_code(view), Outcome::exit_code(outcome));
     Ok(outcome.exit_code())
 }

@@ -6,6 +6,7 @@ use posse_runtime::supervisor::{RunView, Supervisor};
 use crate::app::App;
 use crate::cli::run::Output;
 use crate::cli::run::carry::{Begin, carry};
+use crate::cli::run::request::admitted;
 use crate::error::{CommandError, Kind};
 use crate::service::{block_on, look, open, supervise_failed};
 
@@ -46,10 +47,16 @@ async fn begin(
     view: &RunView,
     task: Option<&str>,
 ) -> Result<Begin, CommandError> {
+    if view.is_replay() {
+        let message = format!("run {} was a replay, and only the recorded answers are there", view.run_id);
+        return Err(CommandError::new(Kind::Usage, message).with_help("run the agent anew with `posse run`"));
+    }
     if view.transcript.outcome.is_some() {
         let prior = view.transcript.settled_messages();
         let task = task.unwrap_or(GO_ON).to_owned();
-        let plan = Plan { task, context: None, prior, ..view.plan.as_ref().clone() };
+        refuse(app, view, &task)?;
+        let caller = app.caller.clone();
+        let plan = Plan { task, caller, context: None, prior, ..view.plan.as_ref().clone() };
         return Ok(Begin::Start(Box::new(plan)));
     }
     if view.is_owned {
@@ -61,4 +68,25 @@ async fn begin(
         said.map_err(|error| supervise_failed(&error))?;
     }
     Ok(Begin::Resume(view.run_id))
+}
+
+/// A new run with an old plan: whoever asks must still be admitted by the definition, if it can be found from here.
+fn refuse(app: &App, view: &RunView, task: &str) -> Result<(), CommandError> {
+    let limit = &view.plan.limits.input_bytes;
+    if task.len() as u64 > limit.value {
+        let message =
+            format!("the task has {} bytes; the limit is {} (from {})", task.len(), limit.value, limit.from);
+        return Err(CommandError::new(Kind::Definition, message)
+            .with_help("put the material into a file and name it"));
+    }
+    let discovered = app.discover()?;
+    let entry = discovered.registry.find(&view.plan.agent);
+    if entry.is_some_and(|entry| entry.found.path == view.plan.definition.path) {
+        admitted(app, &discovered.registry, &view.plan.agent)?;
+    } else if app.caller != "cli" {
+        let message =
+            format!("`{}` is not to be found here, so nobody knows whom it admits", view.plan.agent);
+        return Err(CommandError::new(Kind::Refused, message).with_help("resume it from its project"));
+    }
+    Ok(())
 }

@@ -87,9 +87,10 @@ pub fn run(app: &mut App, options: &Options) -> Result<u8, CommandError> {
         let code = carry::carry(app, &supervisor, carry::Begin::Start(Box::new(plan)), output).await;
         if let Some(file) = &options.record {
             let path = app.places.cwd.join(file);
-            lock(&tape)
-                .save(&path, &agent, &frozen)
-                .map_err(|error| CommandError::new(Kind::Internal, format!("{}: {error}", file.display())))?;
+            if let Err(error) = lock(&tape).save(&path, &agent, &frozen) {
+                // The run itself is stored, and its exit code counts.
+                app.printer.error(&format!("--record: {}: {error}", file.display()), None)?;
+            }
         }
         supervisor.close().await;
         code
@@ -145,7 +146,11 @@ fn load(app: &App, file: &Path) -> Result<Arc<Cassette>, CommandError> {
 /// What cannot be kept is better known before the run than after it.
 fn refuse_unwritable(app: &App, file: &Path) -> Result<(), CommandError> {
     let path = app.places.cwd.join(file);
-    if path.parent().is_some_and(Path::is_dir) && !path.is_dir() {
+    if path.exists() && Cassette::load(&path).is_err() {
+        let message = format!("--record: {} is there and is not a recording", file.display());
+        return Err(CommandError::new(Kind::Usage, message).with_help("name another file"));
+    }
+    if path.parent().is_some_and(Path::is_dir) {
         return Ok(());
     }
     let message = format!("--record: {} cannot be written", file.display());

@@ -12,6 +12,9 @@ use crate::error::CommandError;
 use crate::print::{BOLD, CYAN, DIM, GREEN, RED, Table, YELLOW, count, stdout_width, styled};
 use crate::service::{block_on, open, supervise_failed};
 
+/// How many characters of an identity the table shows.
+const RUN_ID_SHOWN: usize = 18;
+
 /// List runs, the newest first, also those that other processes carry out
 #[derive(Debug, clap::Args)]
 pub struct Options {
@@ -56,7 +59,7 @@ pub fn run(app: &App, options: &Options) -> Result<u8, CommandError> {
 }
 
 fn table(views: &[RunView]) -> Table {
-    let mut table = Table::new(&["run", "agent", "status", "started", "took", "turns", "cost", "task"]);
+    let mut table = Table::new(&["run", "status", "agent", "started", "took", "turns", "cost", "task"]);
     for view in views {
         let report = view.report();
         let status = report.status();
@@ -69,14 +72,15 @@ fn table(views: &[RunView]) -> Table {
         let cost = view.transcript.cost_usd.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}"));
         let plain = anstyle::Style::new();
         table.row(vec![
-            (view.run_id.to_string(), DIM),
-            (view.plan.agent.clone(), BOLD),
+            // Enough of it to be unique; more is accepted everywhere, and `--json` has all.
+            (view.run_id.to_string()[..RUN_ID_SHOWN].to_owned(), DIM),
             (status.to_owned(), colour),
+            (view.plan.agent.clone(), BOLD),
             (view.transcript.started_at.to_string()[..19].replace('T', " "), plain),
             (duration(rounded(report.duration_ms())), plain),
             (view.transcript.turns.to_string(), plain),
             (cost, plain),
-            (one_line(&view.plan.task, 60), plain),
+            (one_line(&view.plan.task, 40), plain),
         ]);
     }
     table

@@ -90,10 +90,10 @@ fn a_log_tells_what_happened() {
                           → Read {"file_path":"a.txt"}
           4  Read begins
           5  Read took [TIME]
-                          1 hello from a
+                               1	hello from a
           6  turn 2
           7  failed
-                          anthropic/claude-sonnet-4-5 did not answer (HTTP 400): No more today.
+                          anthropic/claude-sonnet-4-5 refused (HTTP 400): No more today.
     "#]]
     .assert_eq(&format!("log\n{}\n", without_times.join("\n")));
 }

@@ -140,9 +140,10 @@ fn retried(turn: u64, attempt: u32, wait: Duration, error: &ProviderError) -> Fa
 
 fn provider_failed(model: &ModelChoice, error: &ProviderError, why: Option<String>) -> RunError {
     let status = error.status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+    let is_refusal = error.fault == Fault::Lasting && error.status.is_some();
+    let what = if is_refusal { "refused" } else { "did not answer" };
     let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-    let message =
-        format!("{}/{} did not answer{status}: {}{why}", model.provider, model.model, error.message);
+    let message = format!("{}/{} {what}{status}: {}{why}", model.provider, model.model, error.message);
     let advice = match (error.status, &model.api_key_env) {
         (Some(401 | 403), Some(variable)) => Some(format!("look at the key in {variable}")),
         (Some(404), _) => Some(format!("is `{}` a model of {}?", model.model, model.base_url)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::event::{Compacted, Fact};
-use posse_core::message::{Message, Part, Role};
+use posse_core::message::{Finish, Message, Part, Role};
 use posse_core::outcome::RunError;
 use posse_core::text::cut_at_char;
 
@@ -59,8 +59,8 @@ impl NativeRun<'_> {
             }
             Reply::Answered(answer) => {
                 let summary = answer.message.text();
-                if summary.trim().is_empty() {
-                    let message = "the conversation is too long, and its summary was empty";
+                if summary.trim().is_empty() || answer.finish == Finish::Refusal {
+                    let message = "the conversation is too long, and the model gave no summary of it";
                     return Ok(Some(RunError::new("context", message)));
                 }
                 let (usage, cost_usd) = (answer.usage, cost(model, &answer.usage));

@@ -116,7 +116,7 @@ fn rebuild_runs(transaction: &Transaction<'_>) -> rusqlite::Result<usize> {
     transaction.execute_batch(RUNS)?;
     transaction.execute(
         "INSERT INTO runs SELECT id, max(seq) + 1,
-            coalesce(max(CASE WHEN type = 'ended' THEN json_extract(data, '$.status') END), 'running')
+            coalesce(max(CASE WHEN type = 'ended' THEN CASE WHEN json_valid(data) THEN json_extract(data, '$.status') ELSE 'failed' END END), 'running')
          FROM events GROUP BY id",
         params![],
     )

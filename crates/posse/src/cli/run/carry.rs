@@ -70,7 +70,7 @@ pub async fn carry(
         Begin::Resume(run_id) => supervisor.resume(run_id, Some(follower)).await,
     };
     let Started { run_id, mut done } = started.map_err(|error| supervise_failed(&error))?;
-    let mut progress = Progress::new(app, run_id, output);
+    let mut progress = Progress::new(app, output);
     let mut tick = interval(DRAW_EVERY);
     let mut stops = 0;
     let outcome = loop {
@@ -149,19 +149,20 @@ fn finish(
         Output::Json => app.printer.json(&view.report().to_json(ResultSize::Bounded))?,
         Output::StreamJson => {}
         Output::Text => {
-            if let Some(text) = outcome.text() {
-                app.printer.file(&ended_by_newline(text))?;
-            }
+            print_result(app, outcome)?;
         }
     }
     progress.summary(view)?;
-    say_ending(app, view.run_id, outcome)
+    say_ending(app, view, outcome)
 }
 
 /// Says on stderr why a run did not end well, and what to do.
-pub fn say_ending(app: &App, run_id: RunId, outcome: &Outcome) -> Result<(), CommandError> {
+pub fn say_ending(app: &App, view: &RunView, outcome: &Outcome) -> Result<(), CommandError> {
     let Some(error) = outcome.error() else { return Ok(()) };
-    let resumable = format!("`posse resume {run_id}` goes on from here");
+    let resumable = match view.is_replay() {
+        true => "a replay cannot go on from here: only the recorded answers are there".to_owned(),
+        false => format!("`posse resume {}` goes on from here", view.run_id),
+    };
     match outcome {
         Outcome::Stopped { .. } => {
             app.printer.hint(&styled(YELLOW, &error.message))?;
@@ -174,6 +175,17 @@ pub fn say_ending(app: &App, run_id: RunId, outcome: &Outcome) -> Result<(), Com
         Outcome::Done { .. } => {}
     }
     Ok(())
+}
+
+/// Prints what a run answered: the value where a schema was asked for, the words otherwise.
+pub fn print_result(app: &App, outcome: &Outcome) -> Result<(), CommandError> {
+    if let Outcome::Done { output: Some(value), .. } = outcome {
+        return Ok(app.printer.raw(&format!("{value:#}\n"))?);
+    }
+    match outcome.text() {
+        Some(text) => Ok(app.printer.file(&ended_by_newline(text))?),
+        None => Ok(()),
+    }
 }
 
 /// A text as a terminal wants it.

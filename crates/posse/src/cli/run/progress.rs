@@ -4,11 +4,10 @@ use std::io;
 use std::time::Instant;
 
 use posse_core::event::{Event, Fact};
-use posse_core::id::RunId;
 use posse_core::message::{ToolCall, Usage};
 use posse_core::report::Report;
 use posse_core::step::duration;
-use posse_core::text::one_line;
+use posse_core::text::{one_line, visible_line};
 use posse_runtime::engine::Live;
 use posse_runtime::provider::Delta;
 use posse_runtime::supervisor::RunView;
@@ -36,9 +35,9 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub fn new(app: &'a App, run_id: RunId, output: Output) -> Progress<'a> {
+    pub fn new(app: &'a App, output: Output) -> Progress<'a> {
         let speaks = app.printer.level >= Level::Normal && output != Output::StreamJson;
-        let progress = Progress {
+        Progress {
             app,
             begun: Instant::now(),
             moves: speaks && app.printer.stderr_moves(),
@@ -49,9 +48,7 @@ impl<'a> Progress<'a> {
             cost_usd: Some(0.0),
             doing: "starting".to_owned(),
             drawn: false,
-        };
-        debug_assert!(!run_id.to_string().is_empty());
-        progress
+        }
     }
 
     /// Takes in what happened.
@@ -62,7 +59,7 @@ impl<'a> Progress<'a> {
                 self.doing = match delta {
                     Delta::Text(_) => "answering".to_owned(),
                     Delta::Thinking(_) => "thinking".to_owned(),
-                    Delta::Call(tool) => format!("calling {tool}"),
+                    Delta::Call(tool) => format!("calling {}", visible_line(tool)),
                 };
                 Ok(())
             }
@@ -73,14 +70,19 @@ impl<'a> Progress<'a> {
         match &event.fact {
             Fact::Started(plan) => {
                 let model = format!("{}/{}", plan.model.value.provider, plan.model.value.model);
-                let line = format!("{} {} {}", styled(BOLD, &plan.agent), styled(CYAN, &model), event.run_id);
+                let line = format!(
+                    "{} {} {}",
+                    styled(BOLD, &plan.agent),
+                    styled(CYAN, &visible_line(&model)),
+                    event.run_id
+                );
                 self.line(&line)
             }
             Fact::Asked(asked) => {
                 self.turn = asked.turn;
                 "waiting for the model".clone_into(&mut self.doing);
                 match &asked.note {
-                    Some(note) => self.line(&styled(YELLOW, &format!("  {}", note.text))),
+                    Some(note) => self.line(&styled(YELLOW, &format!("  {}", visible_line(&note.text)))),
                     None => Ok(()),
                 }
             }
@@ -90,7 +92,7 @@ impl<'a> Progress<'a> {
                 for call in answered.message.calls() {
                     self.line(&format!(
                         "  {} {}",
-                        styled(GREEN, &call.name),
+                        styled(GREEN, &visible_line(&call.name)),
                         styled(DIM, &shown_input(call))
                     ))?;
                 }
@@ -102,19 +104,24 @@ impl<'a> Progress<'a> {
                 } else {
                     format!("asking again in {}", duration(rounded(retried.wait_ms)))
                 };
-                let text = format!("  {} (try {}); {next}", retried.message, retried.attempt);
+                let message = visible_line(&retried.message);
+                let text = format!("  {message} (try {}); {next}", retried.attempt);
                 self.line(&styled(YELLOW, &text))
             }
             Fact::ToolStarted(started) => {
-                self.doing = format!("running {}", started.tool);
+                self.doing = format!("running {}", visible_line(&started.tool));
                 Ok(())
             }
             Fact::ToolFinished(finished) if finished.is_error => {
                 let text = format!("  {}: {}", finished.tool, one_line(&finished.text, 160));
+                let text = visible_line(&text);
                 self.line(&styled(RED, &text))
             }
             Fact::Compacted(_) => self.line(&styled(YELLOW, "  the conversation was shortened")),
-            Fact::Said(said) => self.line(&format!("  {} says: {}", said.from, one_line(&said.text, 160))),
+            Fact::Said(said) => {
+                let text = format!("  {} says: {}", said.from, one_line(&said.text, 160));
+                self.line(&visible_line(&text))
+            }
             Fact::StopAsked(stop) => {
                 self.line(&styled(YELLOW, &format!("  stopping: {}", stop.reason.describe())))
             }
@@ -197,7 +204,7 @@ fn shown_input(call: &ToolCall) -> String {
         }
         None => call.input.to_string(),
     };
-    one_line(&shown, 100)
+    visible_line(&one_line(&shown, 100))
 }
 
 fn plain(value: &Value) -> String {
