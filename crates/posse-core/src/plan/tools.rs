@@ -73,10 +73,14 @@ fn withhold_by_rules(
             let alike = |tools: &&&[&str]| tools.contains(&tool) && tools.contains(&choice.value.as_str());
             tool == "*" || choice.value == tool || ALIKE.iter().any(|tools| alike(&tools))
         };
+        // About every path: what one tool may not read, another must not show.
+        if tool != "*" && (pattern == "*)" || pattern == "**)") {
+            offered.retain(|choice| !concerned(choice));
+            continue;
+        }
         if !offered.iter().any(concerned) {
             continue;
         }
-        // What one tool may not read, another must not show.
         offered.clear();
         warnings.push(format!("rule `{rule}` cannot be held call by call: the agent runs without tools"));
         return;

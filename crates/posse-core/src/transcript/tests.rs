@@ -350,6 +350,7 @@ fn a_conversation_that_is_gone_on_with_has_every_call_answered() {
               <- a: result of a
               <- b: ! The run was stopped before this call was done; it may or may not have taken effect.
               <- c: ! The run was stopped before this call was begun.
+              Hurry
         "#]],
     );
 }

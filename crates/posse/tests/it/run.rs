@@ -317,3 +317,23 @@ fn a_key_that_the_provider_repeats_is_not_told_on() {
         );
     }
 }
+
+#[test]
+fn what_a_model_writes_cannot_drive_a_terminal() {
+    let escape = "\u{1b}]52;c;aGk=\u{7}";
+    let call = [("Read", json!({"file_path": format!("a{escape}b")}))];
+    let lab = Lab::with(CLAUDE, Script::in_order(vec![Reply::calls(&call), Reply::text("Done.")]));
+    let finished = lab.run(&["run", "helper", "T"]);
+    assert_eq!(finished.code, 0, "{}", finished.shown());
+    assert!(!finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\u{7}'), "{}", finished.shown());
+}
+
+#[test]
+fn a_key_that_a_tool_comes_upon_is_not_shown_to_anybody() {
+    let call = [("Read", json!({"file_path": ".env"}))];
+    let lab = Lab::with(CLAUDE, Script::in_order(vec![Reply::calls(&call), Reply::text("Done.")]));
+    lab.project.write(".env", format!("ANTHROPIC_API_KEY={KEY}\n"));
+    assert_eq!(lab.run(&["run", "helper", "T"]).code, 0);
+    let sent = String::from_utf8_lossy(&lab.server.requests()[1].raw).into_owned();
+    assert!(sent.contains("ANTHROPIC_API_KEY=[ANTHROPIC_API_KEY]") && !sent.contains(KEY), "{sent}");
+}

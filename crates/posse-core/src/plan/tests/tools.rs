@@ -77,6 +77,7 @@ fn disallowed_tools_are_taken_away() {
 fn a_rule_about_a_whole_tool_takes_it_away() {
     check_tools(POSSE, "permissions: {deny: [Bash]}", "Read Write Grep WebFetch");
     check_tools(POSSE, "permissions: {deny: ['Bash(*)', 'Write(**)']}", "Read Grep WebFetch");
+    check_tools(POSSE, "permissions: {deny: ['Read(**)']}", "Write Bash WebFetch");
     check_tools(POSSE, "permissions: {ask: [Bash]}", "Read Write Grep WebFetch");
     check_tools(POSSE, "permissions: {allow: [Bash]}", "Read Write Bash Grep WebFetch");
 }
