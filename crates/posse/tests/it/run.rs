@@ -325,7 +325,11 @@ fn what_a_model_writes_cannot_drive_a_terminal() {
     let lab = Lab::with(CLAUDE, Script::in_order(vec![Reply::calls(&call), Reply::text("Done.")]));
     let finished = lab.run(&["run", "helper", "T"]);
     assert_eq!(finished.code, 0, "{}", finished.shown());
-    assert!(!finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\u{7}'), "{}", finished.shown());
+    assert!(
+        !finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\u{7}'),
+        "{}",
+        finished.shown()
+    );
 }
 
 #[test]

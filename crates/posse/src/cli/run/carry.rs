@@ -64,6 +64,7 @@ pub async fn carry(
     output: Output,
 ) -> Result<u8, CommandError> {
     let mut signals = Signals::new()?;
+    leave_when_asked_twice()?;
     let (follower, mut live) = mpsc::channel(LIVE_MAX);
     let started = match begin {
         Begin::Start(plan) => supervisor.start(*plan, Some(follower)).await,
@@ -104,6 +105,26 @@ pub async fn carry(
         Ok(Err(error)) => Err(lost_store(run_id, &error)),
         Err(_) => Err(CommandError::new(Kind::Internal, "the supervisor has ended before the run")),
     }
+}
+
+/// A reader of our output that does not read holds up the thread that prints, and with it everything else: whoever
+/// asks twice is let go from here, with the run where it is.
+fn leave_when_asked_twice() -> Result<(), CommandError> {
+    const OTHERS_FIRST: Duration = Duration::from_millis(500);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let wait = async {
+        let mut signals = Signals::new()?;
+        signals.any().await;
+        signals.any().await;
+        tokio::time::sleep(OTHERS_FIRST).await;
+        Ok::<(), std::io::Error>(())
+    };
+    std::thread::Builder::new().name("second-signal".to_owned()).spawn(move || {
+        if runtime.block_on(wait).is_ok() {
+            std::process::exit(i32::from(Kind::Stopped.code()));
+        }
+    })?;
+    Ok(())
 }
 
 fn left_behind(run_id: RunId) -> CommandError {
