@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -135,7 +136,40 @@ pub struct ToolSpec {
     /// What it does.
     pub description: &'static str,
     /// The JSON Schema of its arguments, an object; shared by every run that is offered the tool.
-    pub schema: Arc<Value>,
+    pub schema: Schema,
+}
+
+/// A JSON Schema, and its text: the same for every request, so that it is written once.
+#[derive(Debug, Clone)]
+pub struct Schema {
+    value: Arc<Value>,
+    text: Arc<RawValue>,
+}
+
+impl Schema {
+    /// What it says.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Schema {
+        let text = serde_json::value::to_raw_value(&value).expect("a JSON value can be written");
+        Schema { value: Arc::new(value), text: text.into() }
+    }
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Serialize for Schema {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.text.serialize(serializer)
+    }
 }
 
 /// Why a model stopped speaking.

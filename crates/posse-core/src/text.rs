@@ -38,11 +38,18 @@ pub fn first_hidden_character(text: &str) -> Option<(usize, char)> {
 
 /// Escapes everything but plain characters, line breaks too, so that a name cannot pass for several.
 pub fn visible_line(text: &str) -> String {
-    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+    let visible = visible(text);
+    if !visible.contains(['\n', '\t']) {
+        return visible;
+    }
+    visible.replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Escapes what a terminal would not show or would act on, so that a text cannot lie.
 pub fn visible(text: &str) -> String {
+    if !may_hide(text.as_bytes()) {
+        return text.to_owned();
+    }
     text.chars()
         .map(|character| match character {
             '\n' => '\n'.to_string(),

@@ -38,7 +38,7 @@ impl Toolbox {
     pub fn with(mut self, tool: Arc<dyn Tool>) -> Toolbox {
         let schema = tool.spec().schema.clone();
         let check: Box<dyn FnOnce() -> Result<Validator, String> + Send> =
-            Box::new(move || jsonschema::validator_for(&schema).map_err(|error| error.to_string()));
+            Box::new(move || jsonschema::validator_for(schema.value()).map_err(|error| error.to_string()));
         self.entries.push((tool, LazyLock::new(check)));
         self
     }

@@ -10,7 +10,6 @@ use posse_runtime::store::MemoryStore;
 use posse_runtime::supervisor::{Means, Supervisor};
 use posse_runtime::toolbox::Toolbox;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use crate::measure::{Child, Measured, measured, runtime};
 use crate::ours;
@@ -22,21 +21,23 @@ pub fn many(asked: &Child) -> Measured {
         let client = reqwest::Client::builder().build().expect("a client");
         let url = format!("{}/v1/messages", asked.url);
         run(&client, &url, &bodies).await;
-        let slots = Arc::new(Semaphore::new(asked.at_once));
-        measured(asked.runs, async {
-            let mut tasks = tokio::task::JoinSet::new();
-            for _ in 0..asked.runs {
-                let slot = slots.clone().acquire_owned().await.expect("open");
-                let (client, url, bodies) = (client.clone(), url.clone(), bodies.clone());
-                tasks.spawn(async move {
-                    run(&client, &url, &bodies).await;
-                    drop(slot);
-                });
-            }
-            while let Some(done) = tasks.join_next().await {
-                done.expect("a run");
-            }
-        })
+        measured(
+            asked.runs,
+            || (),
+            async |()| {
+                let mut tasks = tokio::task::JoinSet::new();
+                for _ in 0..asked.runs {
+                    if tasks.len() == asked.at_once {
+                        tasks.join_next().await.expect("one of them").expect("a run");
+                    }
+                    let (client, url, bodies) = (client.clone(), url.clone(), bodies.clone());
+                    tasks.spawn(async move { run(&client, &url, &bodies).await });
+                }
+                while let Some(done) = tasks.join_next().await {
+                    done.expect("a run");
+                }
+            },
+        )
         .await
     })
 }

@@ -44,13 +44,7 @@ impl Server {
     }
 
     fn cpu(&self) -> Duration {
-        let directory = format!("/proc/{}/task", self.process.id());
-        let tasks = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-        let nanoseconds = tasks.filter_map(|task| {
-            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-            text.split(' ').next()?.parse::<u64>().ok()
-        });
-        Duration::from_nanos(nanoseconds.sum())
+        cpu_of(self.process.id())
     }
 }
 
@@ -93,6 +87,20 @@ pub fn child(arguments: &[&str], server: &Server, runs: usize, at_once: usize, t
     }
 }
 
+/// How many instructions so many runs take, or `None` where they cannot be counted.
+pub fn instructions(server: &Server, runs: usize, turns: usize) -> Option<f64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe().expect("a program"))
+        .args(["ours", "memory", &server.url, &runs.to_string(), "1", &turns.to_string()])
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let collected = told.lines().find_map(|line| line.split_once("Collected : ")).expect("a figure");
+    Some(collected.1.trim().parse().expect("a number"))
+}
+
 impl Child {
     pub fn parse(words: &[&str]) -> Child {
         let number = |index: usize| words[index].parse().expect("a number");
@@ -105,19 +113,32 @@ pub fn tell(measured: &Measured) {
     println!("{}", json!({"cpu_us": cpu_us, "wall_s": wall_s, "resident_kib": resident_kib}));
 }
 
-/// CPU for one of several runs, wall clock, and how much more memory was resident at the peak.
-pub async fn measured(runs: usize, work: impl Future<Output = ()>) -> Measured {
-    let (cpu, begun, resident) = (process_cpu(), Instant::now(), resident_kib("VmRSS:"));
-    work.await;
+/// CPU for one of several runs, wall clock, and how much more memory was resident at the peak. What the runs
+/// are asked is made before the CPU counts, on either side, and its memory is counted.
+pub async fn measured<A, W: Future<Output = ()>>(
+    runs: usize,
+    make: impl FnOnce() -> A,
+    work: impl FnOnce(A) -> W,
+) -> Measured {
+    let resident = resident_kib("VmRSS:");
+    let asked = make();
+    let (cpu, begun) = (cpu_of(std::process::id()), Instant::now());
+    work(asked).await;
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    let cpu_us = (process_cpu() - cpu).as_secs_f64() * 1e6 / runs as f64;
+    let cpu_us = (cpu_of(std::process::id()) - cpu).as_secs_f64() * 1e6 / runs as f64;
     let peak = resident_kib("VmHWM:") - resident;
     Measured { cpu_us, wall_s: begun.elapsed().as_secs_f64(), resident_kib: peak, server_cpu_s: 0.0 }
 }
 
-fn process_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).expect("below a second"))
+/// What the live threads of a process have used.
+fn cpu_of(process: u32) -> Duration {
+    let tasks =
+        std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().filter_map(Result::ok);
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
 }
 
 fn resident_kib(key: &str) -> f64 {

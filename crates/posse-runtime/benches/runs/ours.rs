@@ -15,7 +15,6 @@ use posse_runtime::store::{MemoryStore, SqliteStore, Store};
 use posse_runtime::supervisor::{Means, Supervisor};
 use posse_runtime::toolbox::Toolbox;
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use crate::measure::{Child, Measured, measured, runtime};
 
@@ -90,16 +89,15 @@ pub fn many(store: &str, asked: &Child) -> Measured {
         let supervisor = Arc::new(Supervisor::new(means).expect("a supervisor"));
         // What is made once in a process is made before anything is measured.
         run(&supervisor, plan.clone(), asked.turns).await;
-        let slots = Arc::new(Semaphore::new(asked.at_once));
-        measured(asked.runs, async {
+        let plans = || vec![plan; asked.runs];
+        measured(asked.runs, plans, async |plans| {
             let mut tasks = tokio::task::JoinSet::new();
-            for _ in 0..asked.runs {
-                let slot = slots.clone().acquire_owned().await.expect("open");
-                let (supervisor, plan, turns) = (supervisor.clone(), plan.clone(), asked.turns);
-                tasks.spawn(async move {
-                    run(&supervisor, plan, turns).await;
-                    drop(slot);
-                });
+            for plan in plans {
+                if tasks.len() == asked.at_once {
+                    tasks.join_next().await.expect("one of them").expect("a run");
+                }
+                let (supervisor, turns) = (supervisor.clone(), asked.turns);
+                tasks.spawn(async move { run(&supervisor, plan, turns).await });
             }
             while let Some(done) = tasks.join_next().await {
                 done.expect("a run");

@@ -201,7 +201,9 @@ impl NativeRun<'_> {
         self.recorder.flush(Durability::Process).await?;
         let asked = Instant::now();
         let (plan, system, specs) = (self.plan.clone(), self.system.clone(), self.specs.clone());
-        let messages = self.transcript.messages.clone();
+        // Lent for the question: what is noted meanwhile does not touch the conversation, and counting up every
+        // message of a long one would cost more than the rest of the turn.
+        let messages = std::mem::take(&mut self.transcript.messages);
         let model = &plan.model.value;
         let ask = Ask {
             model: &model.model,
@@ -217,9 +219,10 @@ impl NativeRun<'_> {
         };
         let mut provider = self.provider.take().expect("a provider is put back after each question");
         let question = Question { turn, model, ask, audience: Audience::Followers };
-        let reply = self.ask(provider.as_mut(), &question).await?;
+        let reply = self.ask(provider.as_mut(), &question).await;
         self.provider = Some(provider);
-        match reply {
+        self.transcript.messages = messages;
+        match reply? {
             Reply::Answered(answer) => self.answered(turn, answer, asked),
             Reply::TooLong(fact) => self.note(fact),
             Reply::Stopped => {}

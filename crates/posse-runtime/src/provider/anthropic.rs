@@ -7,7 +7,7 @@ mod stream;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use posse_core::message::{Api, Message, Part, Role, Seal, ToolCall, ToolResult, ToolSpec};
+use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -133,7 +133,7 @@ enum Block<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: &'a Schema,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }

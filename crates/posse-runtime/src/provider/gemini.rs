@@ -7,7 +7,7 @@ mod stream;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use posse_core::message::{Api, Message, Part, Role, Seal, ToolCall, ToolResult, ToolSpec};
+use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -152,7 +152,7 @@ struct Tools<'a> {
 struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
-    parameters_json_schema: &'a Value,
+    parameters_json_schema: &'a Schema,
 }
 
 #[derive(Serialize)]

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use posse_core::message::{Answer, Message, Role};
 use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -22,6 +23,8 @@ const ERROR_BYTES_MAX: usize = 64 * 1024;
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(24 * 3600);
 /// What is shorter is no secret, and would be found in the middle of words.
 const SECRET_BYTES_MIN: usize = 8;
+/// Room for a usual first request.
+const REQUEST_BYTES: usize = 8 * 1024;
 /// How many of the last messages are written anew each time: those whose end may be marked for caching.
 const MARKED_MESSAGES: usize = 3;
 
@@ -36,24 +39,20 @@ pub struct HttpProvider {
     /// Values that a provider may repeat and nobody is to see.
     secrets: Vec<String>,
     written: Written,
-    head: Head,
 }
 
-/// A request up to its messages, as it was written last, and for which questions.
-#[derive(Default)]
-struct Head {
-    bytes: Vec<u8>,
-    edition: Option<(u32, bool)>,
-}
-
-/// The part of a conversation that is written already.
+/// The last request, most of which is also in the next: a long conversation is neither written nor copied again.
 #[derive(Default)]
 struct Written {
-    bytes: Vec<u8>,
-    /// The messages in it, to notice when a conversation was shortened.
-    messages: Vec<Arc<Message>>,
-    /// How long the last request was: about as long as the next.
-    last_bytes: usize,
+    request: Bytes,
+    /// For which questions its head is right.
+    edition: Option<(u32, bool)>,
+    /// How much of it is the head.
+    head_bytes: usize,
+    /// How much of it stays as it is.
+    settled_bytes: usize,
+    /// The messages in that, to notice when a conversation was shortened.
+    settled: Vec<Arc<Message>>,
 }
 
 impl HttpProvider {
@@ -84,19 +83,12 @@ impl HttpProvider {
             headers,
             secrets,
             written: Written::default(),
-            head: Head::default(),
         })
     }
 
     fn request(&mut self, ask: &Ask<'_>) -> Result<WireRequest, ProviderError> {
         let path = self.protocol.path(ask.model);
-        let edition = Some((ask.edition, ask.tools_allowed));
-        if self.head.edition != edition {
-            self.head.bytes.clear();
-            self.protocol.head(ask, &mut self.head.bytes);
-            self.head.edition = edition;
-        }
-        let body = self.written.request(self.protocol, &self.head.bytes, ask.messages);
+        let body = self.written.request(self.protocol, ask);
         Ok(WireRequest { url: self.url(&path)?, path, headers: self.headers.clone(), body })
     }
 
@@ -204,28 +196,40 @@ impl Provider for HttpProvider {
 }
 
 impl Written {
-    /// A whole request: its head, what is written already, and what is new.
-    fn request(&mut self, protocol: &dyn Protocol, head: &[u8], messages: &[Arc<Message>]) -> Vec<u8> {
-        let settled = messages.len().saturating_sub(MARKED_MESSAGES);
-        let same = self.messages.len() <= settled
-            && self.messages.iter().zip(messages).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs));
-        if !same {
+    /// A whole request: what stays of the last one, and what is new.
+    fn request(&mut self, protocol: &dyn Protocol, ask: &Ask<'_>) -> Bytes {
+        // The last one is not copied unless somebody still sends it.
+        let mut out = Vec::from(std::mem::take(&mut self.request));
+        if !self.fits(ask) {
             *self = Written::default();
+            out.clear();
+            out.reserve(REQUEST_BYTES);
+            protocol.head(ask, &mut out);
+            self.edition = Some((ask.edition, ask.tools_allowed));
+            self.head_bytes = out.len();
+            self.settled_bytes = out.len();
         }
-        for message in &messages[self.messages.len()..settled] {
-            append(protocol, message, false, 0, &mut self.bytes);
-            self.messages.push(message.clone());
+        out.truncate(self.settled_bytes);
+        let (settled, marked) = ask.messages.split_at(ask.messages.len().saturating_sub(MARKED_MESSAGES));
+        for message in &settled[self.settled.len()..] {
+            append(protocol, message, false, self.head_bytes, &mut out);
+            self.settled.push(message.clone());
         }
-        let mut out = Vec::with_capacity((head.len() + self.bytes.len() + 1024).max(self.last_bytes));
-        out.extend_from_slice(head);
-        out.extend_from_slice(&self.bytes);
-        for message in &messages[settled..] {
+        self.settled_bytes = out.len();
+        for message in marked {
             // The ends of the last two messages of the caller's side: the second finds what the first stored.
-            append(protocol, message, message.role == Role::User, head.len(), &mut out);
+            append(protocol, message, message.role == Role::User, self.head_bytes, &mut out);
         }
         out.extend_from_slice(b"]}");
-        self.last_bytes = out.len() + 1024;
-        out
+        self.request = Bytes::from(out);
+        self.request.clone()
+    }
+
+    /// True when what is settled is the beginning of the next request too.
+    fn fits(&self, ask: &Ask<'_>) -> bool {
+        self.edition == Some((ask.edition, ask.tools_allowed))
+            && self.settled.len() <= ask.messages.len().saturating_sub(MARKED_MESSAGES)
+            && self.settled.iter().zip(ask.messages).all(|(mine, theirs)| Arc::ptr_eq(mine, theirs))
     }
 }
 

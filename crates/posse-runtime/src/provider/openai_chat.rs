@@ -7,7 +7,7 @@ mod details;
 
 use std::borrow::Cow;
 
-use posse_core::message::{Api, Message, Part, Role, Seal, ToolCall, ToolSpec};
+use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -92,7 +92,7 @@ struct Tool<'a> {
 struct ToolFunction<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: &'a Schema,
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ mod item;
 
 use std::borrow::Cow;
 
-use posse_core::message::{Api, Message, Part, Role, Seal, ToolSpec};
+use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -89,7 +89,7 @@ struct Tool<'a> {
     r#type: &'static str,
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: &'a Schema,
     strict: bool,
 }
 

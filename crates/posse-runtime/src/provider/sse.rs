@@ -5,6 +5,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use memchr::memchr2;
+
 /// The most bytes that one event may have.
 pub(crate) const EVENT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -128,8 +130,7 @@ impl Sse {
                 self.searched = self.line_start;
             }
         }
-        let end = unread[self.searched..].iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-        let Some(length) = end else {
+        let Some(length) = memchr2(b'\n', b'\r', &unread[self.searched..]) else {
             self.searched = unread.len();
             self.check_length(self.searched)?;
             return Ok(None);

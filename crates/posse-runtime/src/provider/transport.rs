@@ -20,7 +20,7 @@ pub(crate) struct WireRequest {
     /// What follows the base URL: what a recording is compared by.
     pub path: String,
     pub headers: HeaderMap,
-    pub body: Vec<u8>,
+    pub body: Bytes,
 }
 
 /// An answer whose body is still to come.

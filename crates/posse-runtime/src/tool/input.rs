@@ -2,8 +2,6 @@
 //!
 //! The schema has been checked before; what is still wrong here is said to the model, not asserted.
 
-use std::sync::Arc;
-
 use posse_core::message::ToolSpec;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -26,7 +24,7 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 
 /// Makes a spec of the texts beside a tool's code.
 pub(super) fn spec(name: &'static str, description: &'static str, schema: &str) -> ToolSpec {
-    let schema =
+    let schema: Value =
         serde_json::from_str(schema).expect("a schema in this directory is JSON, which a test reads");
-    ToolSpec { name, description: description.trim_ascii_end(), schema: Arc::new(schema) }
+    ToolSpec { name, description: description.trim_ascii_end(), schema: schema.into() }
 }

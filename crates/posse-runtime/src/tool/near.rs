@@ -17,7 +17,7 @@ pub(super) struct Near {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a small regular file below the workspace, on the same disk and by no link.
+/// Reads a small regular file below the workspace and by no link.
 pub(super) fn read(written: &str, context: &ToolContext) -> Option<Near> {
     if !context.is_near {
         return None;
@@ -28,11 +28,11 @@ pub(super) fn read(written: &str, context: &ToolContext) -> Option<Near> {
     if !is_plain || relative.as_os_str().is_empty() {
         return None;
     }
-    let bytes = platform::read(&context.workspace, relative, BYTES_MAX)?;
+    let bytes = platform::read(&path, BYTES_MAX)?;
     Some(Near { relative: relative.to_owned(), bytes })
 }
 
-/// True when a directory is on a disk of this machine. May block: it is asked once for a directory.
+/// True when a directory and all below it is on a disk of this machine. May block: it is asked once for a directory.
 pub fn is_near(directory: &Path) -> bool {
     platform::is_near(directory)
 }
@@ -41,10 +41,11 @@ pub fn is_near(directory: &Path) -> bool {
 mod platform {
     use std::fs::File;
     use std::io::Read;
-    use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, statfs};
+    use rustix::fs::{
+        AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, StatxFlags, openat2, statfs, statx,
+    };
 
     /// File systems that wait for nobody: ext, xfs, btrfs, tmpfs, overlay, f2fs, zfs.
     const NEAR: &[i64] =
@@ -52,31 +53,42 @@ mod platform {
 
     pub(super) fn is_near(directory: &Path) -> bool {
         #[expect(clippy::useless_conversion, reason = "the type differs between machines")]
-        statfs(directory).is_ok_and(|found| NEAR.iter().any(|near| i64::from(found.f_type) == *near))
+        let is_near = |kind: &i64| statfs(directory).is_ok_and(|found| i64::from(found.f_type) == *kind);
+        // What is mounted below may wait for another machine.
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo");
+        let has_none_below =
+            |mounts: String| !mounts.lines().any(|mount| is_below(directory, &mount_point(mount)));
+        mounts.is_ok_and(has_none_below) && NEAR.iter().any(is_near)
     }
 
-    pub(super) fn read(workspace: &Path, relative: &Path, bytes_max: u64) -> Option<Vec<u8>> {
-        let directory =
-            open(workspace, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()?;
-        // Opened as a name first: opening a device may have an effect.
-        let name = open_plainly(&directory, relative, OFlags::PATH)?;
-        let seen = fstat(&name).ok()?;
-        let is_regular = FileType::from_raw_mode(seen.st_mode) == FileType::RegularFile;
-        let size = u64::try_from(seen.st_size).ok().filter(|size| is_regular && *size <= bytes_max)?;
-        let file = open_plainly(&directory, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-        let opened = fstat(&file).ok()?;
-        if (opened.st_dev, opened.st_ino) != (seen.st_dev, seen.st_ino) {
+    /// The fifth word of a line of mountinfo, in which white space and backslashes are written as octal numbers.
+    fn mount_point(line: &str) -> String {
+        let word = line.split(' ').nth(4).unwrap_or_default();
+        [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+            .iter()
+            .fold(word.to_owned(), |word, (escape, character)| word.replace(escape, character))
+    }
+
+    fn is_below(directory: &Path, mount: &str) -> bool {
+        Path::new(mount).strip_prefix(directory).is_ok_and(|rest| rest.components().next().is_some())
+    }
+
+    pub(super) fn read(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+        // Asked about first: opening a device may have an effect.
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        let seen = statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::SIZE).ok()?;
+        let is_regular = FileType::from_raw_mode(seen.stx_mode.into()) == FileType::RegularFile;
+        if !is_regular || seen.stx_size > bytes_max {
             return None;
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()? + 1);
-        File::from(file).take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
-        (bytes.len() as u64 <= bytes_max).then_some(bytes)
-    }
-
-    /// By no link, to no other file system, and not out of the directory.
-    fn open_plainly(directory: &OwnedFd, relative: &Path, flags: OFlags) -> Option<OwnedFd> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
-        openat2(directory, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        // The path of the workspace is a real one, so that a link in it or below was put there since.
+        let file = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+        // One byte more than it had: a file that is still that long is read in one call.
+        let mut bytes = vec![0; usize::try_from(seen.stx_size).ok()? + 1];
+        let read = File::from(file).read(&mut bytes).ok()?;
+        bytes.truncate(read);
+        (read as u64 == seen.stx_size).then_some(bytes)
     }
 }
 
@@ -88,7 +100,7 @@ mod platform {
         false
     }
 
-    pub(super) fn read(_workspace: &Path, _relative: &Path, _bytes_max: u64) -> Option<Vec<u8>> {
+    pub(super) fn read(_path: &Path, _bytes_max: u64) -> Option<Vec<u8>> {
         None
     }
 }

@@ -3,7 +3,7 @@
 //! Files are streamed, never held whole. How paths are judged is not decided here.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -32,7 +32,7 @@ const LINE_BYTES_MAX: u64 = LINE_CHARACTERS_MAX as u64 * 4 + 8;
 const SCAN_BYTES_MAX: u64 = SCAN_MIB_MAX << 20;
 const SCAN_MIB_MAX: u64 = 64;
 /// How much of a file is looked at to tell whether it is text.
-const HEAD_BYTES: u64 = 8 << 10;
+const HEAD_BYTES: usize = 8 << 10;
 
 #[derive(Deserialize)]
 struct Input {
@@ -45,10 +45,11 @@ struct Input {
 
 /// The lines of a file, one at a time.
 struct Lines<R> {
-    reader: Take<BufReader<R>>,
+    reader: Take<R>,
 }
 
 /// One line as far as it is held, without its line break.
+#[derive(Default)]
 struct Line {
     bytes: Vec<u8>,
     left_out_bytes: u64,
@@ -66,13 +67,16 @@ struct Page {
     /// The lines that were seen.
     lines: u64,
     is_lossy: bool,
+    /// Room for the line that is being made.
+    line: String,
 }
 
 fn read(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, String> {
     let input: Input = read_input(input)?;
     let target = path::resolve(&input.file_path, context)?;
     let (file, size) = path::open_regular(&target.relative, context)?;
-    show(Stoppable::new(file, stop), size, &target.relative, &input, context)
+    let file = BufReader::with_capacity(HEAD_BYTES, Stoppable::new(file, stop));
+    show(file, size, &target.relative, &input, context)
 }
 
 /// The same for a small file that is at hand.
@@ -83,7 +87,7 @@ fn read_at_once(input: &Value, context: &ToolContext) -> Option<Result<String, S
 }
 
 fn show(
-    mut file: impl Read,
+    mut file: impl BufRead,
     size: u64,
     relative: &Path,
     input: &Input,
@@ -92,36 +96,36 @@ fn show(
     let name = path::shown(relative);
     let unreadable = |error: io::Error| format!("`{name}` cannot be read: {error}");
 
-    let mut head = Vec::new();
-    file.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
-    if let Some(kind) = binary_kind(&head, relative) {
+    let head = file.fill_buf().map_err(unreadable)?;
+    if let Some(kind) = binary_kind(&head[..head.len().min(HEAD_BYTES)], relative) {
         return Err(format!("`{name}` is {kind}, {}; Read shows only text", counted(size, "byte")));
     }
-    let mut lines = Lines { reader: BufReader::new(Cursor::new(head).chain(file)).take(SCAN_BYTES_MAX) };
+    let mut lines = Lines { reader: file.take(SCAN_BYTES_MAX) };
     let mut page = Page::new(input, context);
     page.fill(&mut lines).map_err(unreadable)?;
     let was_read_whole = lines.is_at_end().map_err(unreadable)?;
     page.finish(&name, was_read_whole)
 }
 
-impl<R: Read> Lines<R> {
-    /// The next line; `None` at the end of what is read of the file.
-    fn next(&mut self) -> io::Result<Option<Line>> {
-        let mut bytes = Vec::new();
-        self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
+impl<R: BufRead> Lines<R> {
+    /// Reads the next line into `line`; false at the end of what is read of the file.
+    fn next(&mut self, line: &mut Line) -> io::Result<bool> {
+        let Line { bytes, left_out_bytes } = line;
+        bytes.clear();
+        self.reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', bytes)?;
         if bytes.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut left_out_bytes = 0;
+        *left_out_bytes = 0;
         if bytes.last() == Some(&b'\n') {
             bytes.pop();
         } else {
-            left_out_bytes = self.reader.skip_until(b'\n')? as u64;
+            *left_out_bytes = self.reader.skip_until(b'\n')? as u64;
         }
         if bytes.last() == Some(&b'\r') {
             bytes.pop();
         }
-        Ok(Some(Line { bytes, left_out_bytes }))
+        Ok(true)
     }
 
     /// Passes over a line; false at the end.
@@ -141,19 +145,19 @@ impl Page {
         let limit = input.limit.filter(|limit| *limit > 0).unwrap_or(LINES_DEFAULT);
         let last_wanted = first.saturating_add(limit - 1);
         let text = Bounded::new(context.output_bytes_max);
-        Page { text, first, last_wanted, last_shown: 0, lines: 0, is_lossy: false }
+        Page { text, first, last_wanted, last_shown: 0, lines: 0, is_lossy: false, line: String::new() }
     }
 
     /// Takes the lines that are wanted and fit, and counts the others.
-    fn fill<R: Read>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
-        let mut is_full = false;
+    fn fill<R: BufRead>(&mut self, lines: &mut Lines<R>) -> io::Result<()> {
+        let (mut is_full, mut line) = (false, Line::default());
         loop {
             let number = self.lines + 1;
             if is_full || number < self.first || number > self.last_wanted {
                 if !lines.skip()? {
                     return Ok(());
                 }
-            } else if let Some(line) = lines.next()? {
+            } else if lines.next(&mut line)? {
                 is_full = !self.push(number, &line);
             } else {
                 return Ok(());
@@ -167,7 +171,9 @@ impl Page {
             1 => line.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line.bytes),
             _ => &line.bytes,
         };
-        let mut text = format!("{number:>6}\t");
+        let mut text = std::mem::take(&mut self.line);
+        text.clear();
+        write!(text, "{number:>6}\t").expect("writing to a string does not fail");
         let (shown_bytes, is_lossy) = push_characters(&mut text, bytes);
         let left_out_bytes = (bytes.len() - shown_bytes) as u64 + line.left_out_bytes;
         if left_out_bytes > 0 {
@@ -181,6 +187,7 @@ impl Page {
             }
             self.text.push_clipped(&text);
         }
+        self.line = text;
         self.is_lossy |= is_lossy;
         self.last_shown = number;
         true

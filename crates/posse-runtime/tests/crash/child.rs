@@ -252,12 +252,13 @@ struct Mark {
 static MARK: LazyLock<ToolSpec> = LazyLock::new(|| ToolSpec {
     name: "Mark",
     description: "Leaves a mark.",
-    schema: Arc::new(json!({
+    schema: json!({
         "type": "object",
         "properties": { "label": { "type": "string" } },
         "required": ["label"],
         "additionalProperties": false,
-    })),
+    })
+    .into(),
 });
 
 impl Tool for Mark {

@@ -48,15 +48,16 @@ struct Call {
     raw: String,
 }
 
+/// What most events do not have is boxed: an event is moved several times while it is read.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type")]
     kind: Option<EventKind>,
     index: Option<u64>,
     #[serde(borrow)]
-    message: Option<MessageStart<'a>>,
+    message: Option<Box<MessageStart<'a>>>,
     #[serde(borrow)]
-    content_block: Option<BlockStart<'a>>,
+    content_block: Option<Box<BlockStart<'a>>>,
     #[serde(borrow)]
     delta: Option<Piece<'a>>,
     usage: Option<Tokens>,
@@ -206,7 +207,7 @@ impl Stream {
         let Some(start) = event.content_block else { return };
         let after_last = || self.blocks.last().map_or(0, |last| last.index.saturating_add(1));
         let index = event.index.unwrap_or_else(after_last);
-        let content = content(start);
+        let content = content(*start);
         match &content {
             Content::Text(text) => tell(Delta::Text(text.clone()), on_delta),
             Content::Thinking { text, .. } => tell(Delta::Thinking(text.clone()), on_delta),
