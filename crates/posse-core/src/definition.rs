@@ -8,6 +8,7 @@ pub mod family;
 pub mod field;
 pub mod frontmatter;
 pub mod json;
+mod lines;
 pub mod model;
 pub mod node;
 mod normalise;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use dialect::Dialect;
+pub use lines::Lines;
 pub use model::Model;
 pub use tool::{ToolClass, ToolName};
 
@@ -189,6 +191,8 @@ pub struct Definition {
     /// Keys that mean nothing here, as written.
     pub extra: Map<String, Value>,
     pub dialect: Dialect,
+    /// Where its parts stand.
+    pub lines: Lines,
 }
 
 impl Definition {
@@ -232,6 +236,7 @@ impl Definition {
             initial_prompt: None,
             extra: Map::new(),
             dialect,
+            lines: Lines::default(),
         }
     }
 

@@ -41,6 +41,8 @@ pub enum Fact {
     Answered(Answered),
     /// A question was not answered and will be asked again.
     Retried(Retried),
+    /// A call was allowed or denied by more than the rules of its plan.
+    Permission(Permission),
     /// A tool is about to run; stored before it does.
     ToolStarted(ToolStarted),
     /// A tool is done.
@@ -128,6 +130,56 @@ pub struct Retried {
     pub context_too_long: bool,
 }
 
+/// What was decided about a call that the rules alone did not allow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Permission {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// With what.
+    pub input: Value,
+    /// True when it may run.
+    pub allowed: bool,
+    /// Who decided: `rule`, `mode`, `person`, `nobody`.
+    pub by: Decider,
+    /// The rule that denies it, with its line, or one that would allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The rules that a person allowed for the rest of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
+    /// How long a person took, which does not count against the deadline.
+    #[serde(default)]
+    pub waited_ms: u64,
+}
+
+/// Who decided about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decider {
+    /// A rule of the plan.
+    Rule,
+    /// The permission mode.
+    Mode,
+    /// Whoever was asked.
+    Person,
+    /// There was nobody to ask.
+    Nobody,
+}
+
+impl Decider {
+    /// In words.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Decider::Rule => "a rule",
+            Decider::Mode => "the permission mode",
+            Decider::Person => "whoever was asked",
+            Decider::Nobody => "default, since there is nobody to ask",
+        }
+    }
+}
+
 /// A tool about to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolStarted {
@@ -193,6 +245,7 @@ impl Fact {
             Fact::Asked(_) => "asked",
             Fact::Answered(_) => "answered",
             Fact::Retried(_) => "retried",
+            Fact::Permission(_) => "permission",
             Fact::ToolStarted(_) => "tool_started",
             Fact::ToolFinished(_) => "tool_finished",
             Fact::Compacted(_) => "compacted",
@@ -210,6 +263,7 @@ impl Fact {
             Fact::Asked(asked) => serde_json::to_string(asked),
             Fact::Answered(answered) => serde_json::to_string(answered),
             Fact::Retried(retried) => serde_json::to_string(retried),
+            Fact::Permission(permission) => serde_json::to_string(permission),
             Fact::ToolStarted(started) => serde_json::to_string(started),
             Fact::ToolFinished(finished) => serde_json::to_string(finished),
             Fact::Compacted(compacted) => serde_json::to_string(compacted),
@@ -228,6 +282,7 @@ impl Fact {
             "asked" => Fact::Asked(serde_json::from_str(data)?),
             "answered" => Fact::Answered(serde_json::from_str(data)?),
             "retried" => Fact::Retried(serde_json::from_str(data)?),
+            "permission" => Fact::Permission(serde_json::from_str(data)?),
             "tool_started" => Fact::ToolStarted(serde_json::from_str(data)?),
             "tool_finished" => Fact::ToolFinished(serde_json::from_str(data)?),
             "compacted" => Fact::Compacted(serde_json::from_str(data)?),

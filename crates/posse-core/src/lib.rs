@@ -6,6 +6,7 @@
 pub mod definition;
 pub mod diagnostic;
 pub mod event;
+pub mod grant;
 pub mod id;
 pub mod message;
 pub mod model;

@@ -88,7 +88,7 @@ impl Report<'_> {
             "duration_ms": self.duration_ms(),
             "turns": transcript.turns,
             "tool_calls": transcript.tool_calls,
-            "denied": [],
+            "denied": transcript.denied,
             "usage": transcript.usage,
             "cost_usd": transcript.cost_usd,
             "tree": {"runs": 1, "usage": transcript.usage, "cost_usd": transcript.cost_usd},

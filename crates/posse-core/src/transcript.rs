@@ -6,7 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::{Answered, Compacted, Event, Fact, Note, NoteKind, ToolFinished, ToolStarted};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::event::{Answered, Compacted, Event, Fact, Note, NoteKind, Permission, ToolFinished, ToolStarted};
 use crate::message::{Finish, Message, Part, Role, ToolCall, ToolResult, Usage};
 use crate::outcome::{Outcome, StopReason};
 use crate::plan::Plan;
@@ -14,6 +17,8 @@ use crate::time::Time;
 
 /// Bytes of text that make about one token.
 const BYTES_PER_TOKEN: u64 = 4;
+/// The most denied calls that are kept for the report; the transcript has all.
+const DENIED_MAX: usize = 200;
 
 /// The state of a run after some of its events.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +39,10 @@ pub struct Transcript {
     pub turns: u64,
     /// Calls that were answered, whatever the answer.
     pub tool_calls: u64,
+    /// The calls that were denied.
+    pub denied: Vec<Denied>,
+    /// The rules that a person allowed for the rest of the run.
+    pub granted: Vec<String>,
     /// What was used.
     pub usage: Usage,
     /// What it cost; `None` where a price is not known.
@@ -60,6 +69,17 @@ pub struct Transcript {
     said: Vec<String>,
     /// The message that holds the task; answers before it are those of earlier runs.
     task_at: usize,
+}
+
+/// A call that was denied.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Denied {
+    /// The tool.
+    pub tool: String,
+    /// With what.
+    pub input: Value,
+    /// The rule that denies it, or one that would allow it.
+    pub rule: Option<String>,
 }
 
 /// A call that waits for its result.
@@ -112,6 +132,8 @@ impl Transcript {
             asking: None,
             turns: 0,
             tool_calls: 0,
+            denied: Vec::new(),
+            granted: Vec::new(),
             usage: Usage::default(),
             cost_usd: Some(0.0),
             context_tokens: 0,
@@ -161,6 +183,7 @@ impl Transcript {
             Fact::Asked(asked) => return self.asked(asked.turn, asked.note.as_ref()),
             Fact::Answered(answered) => return self.answered(answered),
             Fact::Retried(retried) => self.context_too_long = retried.context_too_long,
+            Fact::Permission(permission) => return self.permission(permission),
             Fact::ToolStarted(started) => return self.tool_started(started),
             Fact::ToolFinished(finished) => return self.tool_finished(finished),
             Fact::Compacted(compacted) => self.compacted(compacted),
@@ -230,6 +253,20 @@ impl Transcript {
         }
         if self.to_judge {
             self.pass_on_said();
+        }
+        Ok(())
+    }
+
+    fn permission(&mut self, permission: &Permission) -> Result<(), String> {
+        self.open_call(&permission.call_id)?;
+        let Permission { tool, input, rule, .. } = permission.clone();
+        if !permission.allowed && self.denied.len() < DENIED_MAX {
+            self.denied.push(Denied { tool, input, rule });
+        }
+        for rule in &permission.granted {
+            if !self.granted.contains(rule) {
+                self.granted.push(rule.clone());
+            }
         }
         Ok(())
     }

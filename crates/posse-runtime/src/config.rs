@@ -3,6 +3,7 @@
 //! Which keys exist, what they take and what a project may set is a table; nothing here acts on them.
 
 mod keys;
+mod remember;
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -13,6 +14,7 @@ use posse_core::definition::node::{Entry, Node};
 use posse_core::definition::source::Source;
 use posse_core::definition::toml;
 use posse_core::diagnostic::{Code, Diagnostic, Severity, Span};
+use posse_core::grant::SCOPES;
 use posse_core::registry::Duplicates;
 use posse_core::text::closest;
 use serde_json::Value;
@@ -20,6 +22,8 @@ use serde_json::Value;
 use crate::file::read_regular;
 use crate::places::Places;
 use crate::trust::{Item, Trust};
+pub use remember::allow_always;
+
 use keys::{InProject, KEYS, Key, accepts, is_higher};
 
 /// Which file a value came from, the last having precedence.
@@ -185,13 +189,17 @@ impl ConfigFile<'_> {
     fn take(&mut self, prefix: &str, entries: &[Entry]) {
         for entry in entries {
             let key = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
-            match KEYS.iter().find(|known| known.matches(&key)) {
-                Some(known) => self.set(known, &key, entry),
-                None if KEYS.iter().any(|known| known.is_below(&key)) => match entry.value.entries() {
-                    Some(entries) => self.take(&key, entries),
-                    None => self.wrong_kind(&key, "a table", &entry.value),
-                },
-                None => self.unknown(&key, entry),
+            // A scope that does not exist would restrict nothing.
+            if prefix == "ceilings" && !SCOPES.contains(&entry.key.as_str()) {
+                self.unknown(&key, entry);
+                continue;
+            }
+            let is_table = KEYS.iter().any(|known| known.is_below(&key));
+            match (KEYS.iter().find(|known| known.matches(&key)), entry.value.entries()) {
+                (_, Some(entries)) if is_table => self.take(&key, entries),
+                (Some(known), _) => self.set(known, &key, entry),
+                (None, _) if is_table => self.wrong_kind(&key, "a table", &entry.value),
+                (None, _) => self.unknown(&key, entry),
             }
         }
     }
@@ -248,8 +256,10 @@ impl ConfigFile<'_> {
     fn unknown(&mut self, key: &str, entry: &Entry) {
         let tables =
             KEYS.iter().filter_map(|known| known.name.split_once('.')).map(|(table, _)| table.to_owned());
-        let names: Vec<String> = KEYS.iter().map(|known| known.name_like(key)).chain(tables).collect();
-        let meant = closest(key, names.iter().map(String::as_str));
+        let scopes = SCOPES.iter().map(|scope| format!("ceilings.{scope}"));
+        let names: Vec<String> =
+            KEYS.iter().map(|known| known.name_like(key)).chain(tables).chain(scopes).collect();
+        let meant = closest(key, names.iter().map(String::as_str).filter(|name| *name != key));
         let help = meant.map(|meant| format!("did you mean `{meant}`?"));
         let operators = |name: &str| {
             KEYS.iter().any(|known| {

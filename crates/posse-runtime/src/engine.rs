@@ -14,6 +14,7 @@ use posse_core::plan::Plan;
 use posse_core::transcript::Transcript;
 use tokio::sync::watch;
 
+use crate::approver::Approver;
 use crate::provider::Delta;
 use crate::store::{Durability, StoreError};
 
@@ -25,6 +26,8 @@ pub struct Job {
     pub plan: Arc<Plan>,
     /// What has happened.
     pub transcript: Transcript,
+    /// Who is asked about what no rule decides.
+    pub approver: Arc<dyn Approver>,
 }
 
 /// What is being done, for those who look on. Deltas are live only, never stored.

@@ -3,6 +3,7 @@
 //! The only room that touches the disk, the network and the clock on behalf of the core. It never prints and
 //! never reads the environment: places and settings come in as values.
 
+pub mod approver;
 pub mod builtin;
 pub mod cassette;
 mod clock;

@@ -113,7 +113,7 @@ impl Planning<'_> {
     /// What an operator has set and nothing here holds must not look as if it did.
     fn refuse_unheld_ceilings(&self, definition: &Definition) -> Result<(), Refusal> {
         let scope: Scope = self.entry.found.scope;
-        let ceiling = format!("ceilings.{}", scope.as_str());
+        let ceiling = format!("ceilings.{}.deny", scope.as_str());
         let rules = format!("rules.{}", definition.slug());
         let restricts = |(key, _): &(&str, &Setting)| *key != "allow";
         let set = self.settings.get(&ceiling).map(|setting| (ceiling.clone(), setting));

@@ -23,6 +23,7 @@ use posse_core::transcript::Transcript;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
+use crate::approver::{Approver, Patient};
 use crate::engine::{Engine, Job, Live, Stop};
 use crate::owner::{self, Owner};
 use crate::store::{Durability, Letter, Store, StoreError};
@@ -43,6 +44,8 @@ pub struct Means {
     pub store: Arc<dyn Store>,
     /// What carries plans out.
     pub engine: Arc<dyn Engine>,
+    /// Who is asked about what no rule decides.
+    pub approver: Arc<dyn Approver>,
     /// The directory of owners' locks and sockets; `None` when no other process shares the store.
     pub owners: Option<PathBuf>,
     /// What time it is.
@@ -52,6 +55,7 @@ pub struct Means {
 /// The door to live runs. Dropping it stops what still runs.
 pub struct Supervisor {
     store: Arc<dyn Store>,
+    approver: Arc<dyn Approver>,
     owners: Option<PathBuf>,
     owner: String,
     clock: fn() -> posse_core::time::Time,
@@ -111,9 +115,9 @@ impl Supervisor {
         };
         let (orders, inbox) = mpsc::unbounded_channel();
         let (store, owners, name) = (means.store.clone(), means.owners.clone(), owner.name().to_owned());
-        let clock = means.clock;
+        let (clock, approver) = (means.clock, means.approver.clone());
         let task = tokio::spawn(Task::new(means, owner).run(inbox));
-        Ok(Supervisor { store, owners, owner: name, clock, orders, task })
+        Ok(Supervisor { store, approver, owners, owner: name, clock, orders, task })
     }
 
     /// Starts a run: registered and stored first.
@@ -130,7 +134,7 @@ impl Supervisor {
             // Whoever asked may have gone; the run goes on.
             drop(follower.send(Live::Event(Arc::new(event))).await);
         }
-        Ok(self.launch(Job { run_id, plan, transcript }, follower, false))
+        Ok(self.launch(Job { run_id, plan, transcript, approver: self.approver.clone() }, follower, false))
     }
 
     /// Goes on with a run whose process is gone, in the same run.
@@ -150,7 +154,7 @@ impl Supervisor {
         if let Some(status) = ended(&transcript) {
             return Err(SuperviseError::Ended(status));
         }
-        Ok(self.launch(Job { run_id, plan, transcript }, follower, true))
+        Ok(self.launch(Job { run_id, plan, transcript, approver: self.approver.clone() }, follower, true))
     }
 
     fn launch(&self, job: Job, follower: Option<Follower>, is_claimed: bool) -> Started {
@@ -441,12 +445,15 @@ impl Task {
     async fn launch(&mut self, run_id: RunId, launch: Launch) {
         let (stop_sender, stop) = Stop::channel();
         let (letters, inbox) = mpsc::unbounded_channel();
-        let Launch { job, is_claimed, follower, done } = launch;
+        let Launch { mut job, is_claimed, follower, done } = launch;
+        let (patient, run_clock) = Patient::new(job.approver.clone());
+        job.approver = Arc::new(patient);
         let next_seq = job.transcript.next_seq;
         let mut recorder = RunRecorder::new(run_id, next_seq, self.means.store.clone(), self.means.clock);
         recorder.connect(inbox, follower);
         let (engine, store, clock) = (self.means.engine.clone(), self.means.store.clone(), self.means.clock);
-        let deadline = Duration::from_millis(job.plan.limits.timeout_ms.value);
+        let limit = Duration::from_millis(job.plan.limits.timeout_ms.value);
+        let deadline = run_clock.elapsed(limit);
         let own_stop = stop_sender.clone();
         self.handles.insert(run_id, Handle { stop: stop_sender, letters });
         if is_claimed {
@@ -470,7 +477,7 @@ async fn carry(
     job: Job,
     recorder: &mut RunRecorder,
     stop: Stop,
-    (deadline, own_stop): (Duration, watch::Sender<Option<StopReason>>),
+    (deadline, own_stop): (impl Future<Output = ()>, watch::Sender<Option<StopReason>>),
 ) -> Option<Result<Outcome, StoreError>> {
     // The call is inside: an engine may panic before it has made its future.
     let running = async { engine.run(job, recorder, stop).await };
@@ -478,7 +485,7 @@ async fn carry(
     tokio::pin!(running);
     tokio::select! {
         outcome = &mut running => return outcome.ok(),
-        () = tokio::time::sleep(deadline) => {}
+        () = deadline => {}
     }
     own_stop.send_modify(|known| *known = (*known).max(Some(StopReason::Deadline)));
     running.await.ok()

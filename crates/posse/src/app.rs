@@ -21,6 +21,8 @@ pub struct App {
     pub printer: Printer,
     /// What is configured.
     pub config: Config,
+    /// The file that stands in for the person's own configuration.
+    named_config: Option<PathBuf>,
     /// What is trusted.
     pub trust: Trust,
     /// Who asks.
@@ -44,7 +46,8 @@ impl App {
         let named = global.config.as_deref().map(|file| places.cwd.join(file));
         let config = Config::load(&places, &trust, named.as_deref());
         let caller = global.caller.clone().unwrap_or_else(|| "cli".to_owned());
-        Ok(App { places, printer, config, trust, caller, agents: global.agents.clone() })
+        let agents = global.agents.clone();
+        Ok(App { places, printer, config, named_config: named, trust, caller, agents })
     }
 
     /// The same app for another directory.
@@ -57,6 +60,12 @@ impl App {
             ));
         }
         App::at(Places { cwd: cwd.canonicalize()?, ..self.places.clone() }, global)
+    }
+
+    /// The person's own configuration, whether it is there or not.
+    pub fn config_file(&self) -> Option<PathBuf> {
+        let own = self.places.posse_config.as_ref().map(|directory| directory.join("config.toml"));
+        self.named_config.clone().or(own)
     }
 
     /// Reads every place; a configuration with errors stops here, since it could have forbidden something.

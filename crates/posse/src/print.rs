@@ -95,6 +95,13 @@ impl Printer {
         io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
     }
 
+    /// Says something on stderr and stays on the line, for an answer.
+    pub fn prompt(&self, text: &str) -> io::Result<()> {
+        let mut stderr = io::stderr().lock();
+        stderr.write_all(text.as_bytes())?;
+        stderr.flush()
+    }
+
     /// Draws a line on stderr that the next one replaces, cut to the terminal.
     pub fn moving_line(&self, text: &str) -> io::Result<()> {
         let width = stderr_width().saturating_sub(1);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use posse_core::id::RunId;
 use posse_core::plan::Settings;
+use posse_runtime::approver::{Approver, Nobody};
 use posse_runtime::engine::native::Native;
 use posse_runtime::planning::settings;
 use posse_runtime::provider::transport::Transport;
@@ -44,7 +45,7 @@ impl Service {
     }
 
     /// A supervisor over the person's store.
-    pub fn supervisor(self, app: &App) -> Result<Supervisor, CommandError> {
+    pub fn supervisor(self, app: &App, approver: Arc<dyn Approver>) -> Result<Supervisor, CommandError> {
         let (Some(path), Some(owners)) = (app.places.store(), app.places.owners()) else {
             return Err(CommandError::new(Kind::Usage, "there is no home directory to keep runs in")
                 .with_help("set HOME or POSSE_HOME to an absolute path"));
@@ -54,6 +55,7 @@ impl Service {
         let means = Means {
             store: Arc::new(store),
             engine: Arc::new(engine),
+            approver,
             owners: Some(owners),
             clock: posse_runtime::now,
         };
@@ -63,7 +65,7 @@ impl Service {
 
 /// A supervisor for commands that only look at or steer runs.
 pub fn open(app: &App) -> Result<Supervisor, CommandError> {
-    Service::new(app, http()?).supervisor(app)
+    Service::new(app, http()?).supervisor(app, Arc::new(Nobody))
 }
 
 /// The way to providers over HTTP.

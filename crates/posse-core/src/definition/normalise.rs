@@ -95,6 +95,7 @@ impl<'a> Normaliser<'a> {
                     self.report_repeated(field, entry, &entries[winners[&field]]);
                 }
                 Some(field) => {
+                    self.definition.lines.note(field, self.source.line(entry.key_span.start));
                     let before = self.slot_value(field);
                     self.take_field(field, entry);
                     let other = set_by.insert(field.slot(), field).is_some_and(|other| other != field);

@@ -97,6 +97,11 @@ impl Source {
         Place { span, line, column }
     }
 
+    /// The number of the line that holds `offset`, from 1. For what stands near the beginning, as keys do.
+    pub fn line(&self, offset: usize) -> usize {
+        self.text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
+    }
+
     /// The number of the line that holds `offset`, from 1, and where it starts.
     fn line_of(&self, offset: usize) -> (usize, usize) {
         let starts = self.line_starts.get_or_init(|| {

@@ -51,6 +51,8 @@ pub struct ToolName {
     pub class: ToolClass,
     /// Where it stands.
     pub span: Span,
+    /// The line of that, from 1.
+    pub line: usize,
 }
 
 /// What a written tool name stands for.

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Asked, Compacted, Event, Fact, Note, NoteKind, Retried, Said, StopAsked, ToolFinished,
-    ToolStarted,
+    Answered, Asked, Compacted, Decider, Event, Fact, Note, NoteKind, Permission, Retried, Said, StopAsked,
+    ToolFinished, ToolStarted,
 };
 use crate::message::{Api, Finish, Message, Part, Role, Seal, ToolCall, ToolResult, Usage};
 use crate::outcome::{Outcome, RunError, StopReason};
@@ -207,6 +207,22 @@ fn fact() -> impl Strategy<Value = Fact> {
         (text(), value(), any::<bool>()).prop_map(|(call_id, input, effectful)| {
             Fact::ToolStarted(ToolStarted { call_id, tool: "Bash".to_owned(), input, effectful })
         }),
+        (text(), value(), any::<bool>(), proptest::option::of(text())).prop_map(
+            |(call_id, input, allowed, rule)| {
+                let (tool, by, granted) =
+                    ("Bash".to_owned(), Decider::Person, rule.clone().into_iter().collect());
+                Fact::Permission(Permission {
+                    call_id,
+                    tool,
+                    input,
+                    allowed,
+                    by,
+                    rule,
+                    granted,
+                    waited_ms: 3,
+                })
+            }
+        ),
         (text(), text(), any::<bool>()).prop_map(|(call_id, text, is_error)| {
             let tool = "Bash".to_owned();
             Fact::ToolFinished(ToolFinished { call_id, tool, text, is_error, duration_ms: 7 })

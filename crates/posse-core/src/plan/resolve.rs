@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::system::{self, ContextFile};
 use super::tools;
 use super::{Choice, DefinitionSource, Limits, OutputContract, Plan};
+use crate::definition::field::Field;
 use crate::definition::{Definition, PermissionMode, Scope};
+use crate::grant::Ceiling;
 use crate::id::RunId;
 use crate::message::Message;
 use crate::model::{ModelChoice, ModelWorld, Wanted, choose_model};
@@ -126,7 +128,7 @@ pub enum RefusalKind {
     Unplannable,
     /// No model is configured, and nobody has looked for servers on this machine yet.
     LookForServers,
-    /// It asks for what is not to be had here, and would be weaker without it.
+    /// It asks for what is not to be had here or not allowed, and would be weaker or less without it.
     Unavailable,
 }
 
@@ -135,6 +137,11 @@ impl Refusal {
     pub fn unplannable(message: impl Into<String>, help: impl Into<String>) -> Refusal {
         let (message, help) = (message.into(), Some(help.into()));
         Refusal { kind: RefusalKind::Unplannable, message, help }
+    }
+
+    /// A refusal because somebody does not allow it.
+    pub fn refused(message: impl Into<String>, help: impl Into<String>) -> Refusal {
+        Refusal::unavailable(message, help)
     }
 
     fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Refusal {
@@ -149,12 +156,20 @@ pub fn resolve(
     request: &Request,
     surroundings: &Surroundings<'_>,
 ) -> Result<Plan, Refusal> {
+    let (settings, mut warnings) = (surroundings.settings, Vec::new());
+    let ceiling = Ceiling::of(surroundings.scope.as_str(), settings);
+    let definition = &ceiling.leave_out(definition, &mut warnings);
     refuse_what_is_not_here(definition)?;
     refuse_bad_schema(definition)?;
-    let mut warnings = Vec::new();
-    let engine = engine(definition, request)?;
+    let stands = |field: Field| stands(definition, &surroundings.source, field);
+    let engine = engine(definition, request, stands(Field::Engine))?;
+    ceiling.check_engine(&engine)?;
+    let permission_mode = permission_mode(definition, request, stands(Field::PermissionMode));
+    ceiling.check_mode(&permission_mode)?;
+    let isolation = Choice::new("none".to_owned(), "default");
+    ceiling.check_isolation(&isolation)?;
+    ceiling.check_network(&Choice::new(Value::from("full"), "default"))?;
     let wanted = Wanted::new(definition, request);
-    let settings = surroundings.settings;
     let model = choose_model(&wanted, surroundings.models, settings, &mut warnings)?;
     let compaction = match settings.text("roles.compaction") {
         Some((name, from)) => {
@@ -164,10 +179,14 @@ pub fn resolve(
         None => Choice::new(model.value.clone(), "the run's own model"),
     };
     let unpriced = [&model.value, &compaction.value].into_iter().find(|model| model.price.is_none());
-    let limits = Limits::resolve(definition, request, settings, unpriced.is_none());
+    let mut limits = Limits::resolve(definition, request, settings, unpriced.is_none());
+    let asks_for_money =
+        request.budget_usd.is_some() || definition.budget.is_some_and(|budget| budget.usd.is_some());
+    ceiling.limit_budget(&mut limits.budget_usd, asks_for_money)?;
     refuse_uncountable_money(&limits, unpriced)?;
     refuse_long_input(request, &limits)?;
-    let tools = tools::offered(definition, surroundings.tools, &mut warnings)?;
+    let mut tools = tools::offered(definition, surroundings, &mut warnings)?;
+    ceiling.limit_tools(&mut tools, &mut warnings);
     let output = definition
         .output_schema
         .clone()
@@ -189,8 +208,8 @@ pub fn resolve(
         compaction_model: compaction,
         effort,
         tools,
-        permission_mode: permission_mode(definition, request),
-        isolation: Choice::new("none".to_owned(), "default"),
+        permission_mode,
+        isolation,
         workspace: Choice::new(surroundings.workspace.clone(), "working directory"),
         workspace_shown: surroundings.workspace_shown.clone(),
         system: system::blocks(definition, surroundings, output.as_ref()),
@@ -233,10 +252,23 @@ fn refuse_bad_schema(definition: &Definition) -> Result<(), Refusal> {
     }
 }
 
-fn engine(definition: &Definition, request: &Request) -> Result<Choice<String>, Refusal> {
+/// Where a part of a definition stands: its line, if it has a file.
+pub(super) fn stands(definition: &Definition, source: &DefinitionSource, field: Field) -> String {
+    at(source, definition.lines.of(field))
+}
+
+/// A line of a definition.
+pub(super) fn at(source: &DefinitionSource, line: Option<usize>) -> String {
+    match (&source.path, line) {
+        (Some(path), Some(line)) => format!("{path}:{line}"),
+        _ => "definition".to_owned(),
+    }
+}
+
+fn engine(definition: &Definition, request: &Request, stands: String) -> Result<Choice<String>, Refusal> {
     let choice = match (&request.engine, &definition.engine) {
         (Some(engine), _) => Choice::new(engine.clone(), "--engine"),
-        (None, Some(engine)) => Choice::new(engine.clone(), "definition"),
+        (None, Some(engine)) => Choice::new(engine.clone(), stands),
         (None, None) => Choice::new("native".to_owned(), "default"),
     };
     if choice.value == "native" {
@@ -246,10 +278,10 @@ fn engine(definition: &Definition, request: &Request) -> Result<Choice<String>, 
     Err(Refusal::unplannable(message, "use `native`, the only engine there is"))
 }
 
-fn permission_mode(definition: &Definition, request: &Request) -> Choice<String> {
+fn permission_mode(definition: &Definition, request: &Request, stands: String) -> Choice<String> {
     match (request.permission_mode, definition.permission_mode) {
         (Some(mode), _) => Choice::new(mode.as_str().to_owned(), "--permission-mode"),
-        (None, Some(mode)) => Choice::new(mode.as_str().to_owned(), "definition"),
+        (None, Some(mode)) => Choice::new(mode.as_str().to_owned(), stands),
         (None, None) => Choice::new("default".to_owned(), "default"),
     }
 }

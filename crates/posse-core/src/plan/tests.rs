@@ -447,7 +447,7 @@ fn what_would_be_weaker_if_left_out_is_refused() {
 fn what_is_there_anyway_is_not_refused() {
     let plan = plan("isolation: none;workspace: shared;network: full;hooks: {};engine: native");
     assert_eq!((plan.isolation.value.as_str(), plan.workspace.value.as_str()), ("none", "/work/here"));
-    assert_eq!((plan.engine.value.as_str(), plan.engine.from.as_str()), ("native", "definition"));
+    assert_eq!((plan.engine.value.as_str(), plan.engine.from.as_str()), ("native", ".posse/agents/a.md:8"));
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn another_engine_is_refused() {
     check_refused(
         "engine: claude",
         &Given::default(),
-        "unplannable: engine `claude` (from definition) is not available here | use `native`, the only engine there is",
+        "unplannable: engine `claude` (from .posse/agents/a.md:4) is not available here | use `native`, the only engine there is",
     );
     check_refused(
         "engine: claude",
@@ -518,7 +518,7 @@ fn a_mode_is_the_flags_the_definitions_or_the_default() {
         format!("{} {}", mode.value, mode.from)
     };
     assert_eq!(mode("", &Request::default()), "default default");
-    assert_eq!(mode("permissionMode: acceptEdits", &Request::default()), "acceptEdits definition");
+    assert_eq!(mode("permissionMode: acceptEdits", &Request::default()), "acceptEdits .posse/agents/a.md:4");
     assert_eq!(mode("permissionMode: acceptEdits", &flag), "plan --permission-mode");
 }
 

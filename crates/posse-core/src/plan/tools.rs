@@ -1,6 +1,7 @@
 //! Which of the tools that exist a run is offered, and why not the others.
 
-use super::{Choice, Refusal};
+use super::resolve::at;
+use super::{Choice, Refusal, Surroundings};
 use crate::definition::{Definition, Permissions, ToolClass};
 
 /// Tools that do the same to a path, so that what a rule says about one of them is about all.
@@ -9,10 +10,10 @@ const ALIKE: &[&[&str]] = &[&["Read", "Glob", "Grep", "LS"], &["Write", "Edit", 
 /// The tools to offer. A list never becomes "all", and a list of which nothing exists is refused.
 pub(super) fn offered(
     definition: &Definition,
-    available: &[&str],
+    surroundings: &Surroundings<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Choice<String>>, Refusal> {
-    let mut offered = listed(definition, available, warnings)?;
+    let mut offered = listed(definition, surroundings, warnings)?;
     let withheld = definition.disallowed_tools.iter().flatten();
     for tool in withheld {
         offered.retain(|choice| tool.class != ToolClass::Wildcard && choice.value != tool.name);
@@ -25,9 +26,10 @@ pub(super) fn offered(
 
 fn listed(
     definition: &Definition,
-    available: &[&str],
+    surroundings: &Surroundings<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Choice<String>>, Refusal> {
+    let available = surroundings.tools;
     let all = |from: &str| available.iter().map(|tool| Choice::new((*tool).to_owned(), from)).collect();
     let Some(tools) = &definition.tools else { return Ok(all("default: every tool there is")) };
     if tools.iter().any(|tool| tool.class == ToolClass::Wildcard) {
@@ -38,7 +40,7 @@ fn listed(
     for tool in tools {
         if available.contains(&tool.name.as_str()) {
             if !offered.iter().any(|choice| choice.value == tool.name) {
-                offered.push(Choice::new(tool.name.clone(), "definition"));
+                offered.push(Choice::new(tool.name.clone(), at(&surroundings.source, Some(tool.line))));
             }
         } else {
             missing.push(format!("`{}`", tool.name));

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::id::RunId;
+use posse_runtime::approver::Nobody;
 use posse_runtime::cassette::Tape;
 use posse_runtime::engine::native::Native;
 use posse_runtime::provider::transport::Transport;
@@ -53,7 +54,8 @@ fn requests(asked: &Child) -> Vec<Vec<u8>> {
         let providers = providers.with_transport(Transport::recording(tape.clone()).expect("a client"));
         let engine = Arc::new(Native::new(Arc::new(Toolbox::builtin()), providers));
         let store = Arc::new(MemoryStore::default());
-        let means = Means { store, engine, owners: None, clock: posse_runtime::now };
+        let means =
+            Means { store, engine, approver: Arc::new(Nobody), owners: None, clock: posse_runtime::now };
         let supervisor = Supervisor::new(means).expect("a supervisor");
         let started = supervisor.start(plan, None).await.expect("it starts");
         let _: RunId = started.run_id;

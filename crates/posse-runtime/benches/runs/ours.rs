@@ -8,6 +8,7 @@ use posse_core::definition::{Definition, Dialect, Scope};
 use posse_core::message::Api;
 use posse_core::outcome::Outcome;
 use posse_core::plan::{DefinitionSource, Plan, Request, Setting, Settings, Surroundings, resolve};
+use posse_runtime::approver::Nobody;
 use posse_runtime::engine::native::Native;
 use posse_runtime::provider::transport::Transport;
 use posse_runtime::providers::Providers;
@@ -85,7 +86,8 @@ pub fn many(store: &str, asked: &Child) -> Measured {
             _ => Arc::new(SqliteStore::open(&kept.path().join("runs.db")).expect("a store")),
         };
         let engine = Arc::new(Native::new(Arc::new(Toolbox::builtin()), providers));
-        let means = Means { store, engine, owners: None, clock: posse_runtime::now };
+        let means =
+            Means { store, engine, approver: Arc::new(Nobody), owners: None, clock: posse_runtime::now };
         let supervisor = Arc::new(Supervisor::new(means).expect("a supervisor"));
         // What is made once in a process is made before anything is measured.
         run(&supervisor, plan.clone(), asked.turns).await;

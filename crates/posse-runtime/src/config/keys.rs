@@ -27,6 +27,9 @@ pub(super) enum Takes {
     Amount,
     Duration,
     OneOf(&'static [&'static str]),
+    SomeOf(&'static [&'static str]),
+    /// `none`, `full` or a list of hosts.
+    Network,
     /// A table, read where it is used.
     Table,
     /// A table or one text, read where it is used.
@@ -97,7 +100,18 @@ pub(super) const KEYS: &[Key] = &[
     key("rules.*.ask", Takes::Texts, Never),
     key("rules.*.deny", Takes::Texts, Never),
     key("prices", Takes::Table, Never),
-    key("ceilings.*", Takes::TableOrText, Never),
+    key("ceilings.*", Takes::OneOf(&["read-only", "read-only-web"]), Never),
+    key("ceilings.*.tools", Takes::Texts, Never),
+    key("ceilings.*.deny", Takes::Texts, Never),
+    key(
+        "ceilings.*.permission_modes",
+        Takes::SomeOf(&["default", "acceptEdits", "auto", "dontAsk", "bypassPermissions", "plan"]),
+        Never,
+    ),
+    key("ceilings.*.isolation", Takes::SomeOf(&["none", "landlock", "sandbox", "container"]), Never),
+    key("ceilings.*.engines", Takes::Texts, Never),
+    key("ceilings.*.network", Takes::Network, Never),
+    key("ceilings.*.budget_usd", Takes::Amount, Never),
     key("tokens.*", Takes::TableOrText, Never),
     key("nats", Takes::TableOrText, Never),
     key("otel", Takes::Table, Never),
@@ -142,6 +156,8 @@ impl Takes {
             Takes::Duration => "a duration such as \"30s\" or \"5m\"",
             Takes::Table => "a table",
             Takes::TableOrText => "a table or a text",
+            Takes::Network => "\"none\", \"full\" or a list of hosts",
+            Takes::SomeOf(words) => return format!("a list of some of {}", words.join(", ")),
             Takes::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 return words.join(" or ");
@@ -180,6 +196,11 @@ pub(super) fn accepts(takes: Takes, node: &Node) -> Option<Value> {
             node.scalar().and_then(|scalar| duration_text_ms(&scalar.text, Unit::Seconds)).map(Value::from)
         }
         Takes::OneOf(known) => text(node).filter(|text| known.contains(&text.as_str())).map(Value::from),
+        Takes::SomeOf(known) => {
+            let is_known = |value: &Value| value.as_str().is_some_and(|word| known.contains(&word));
+            texts().filter(|list| list.as_array().is_some_and(|list| list.iter().all(is_known)))
+        }
+        Takes::Network => accepts(Takes::OneOf(&["none", "full"]), node).or_else(texts),
         Takes::Table => node.entries().map(|_| node.to_json()),
         Takes::TableOrText => {
             (node.entries().is_some() || kind == Some(ScalarKind::Text)).then(|| node.to_json())

@@ -110,3 +110,25 @@ fn mistakes_are_reported_with_their_line() {
         "#]],
     );
 }
+
+#[test]
+fn a_ceiling_is_read_part_by_part_and_a_scope_that_is_none_is_an_error() {
+    check(
+        (
+            "[ceilings]\nplugin = \"read-only\"\n[ceilings.project]\ndeny = [\"Bash(curl *)\"]\npermission_modes = [\"plan\"]\nnetwork = \"none\"\n",
+            "",
+            "[ceilings.projct]\ndeny = [\"Bash\"]\n[ceilings.user]\npermission_modes = [\"yolo\"]\nisolation = \"sandbox\"\ntoolz = [\"Read\"]\n",
+        ),
+        true,
+        &expect![[r#"
+            ceilings.plugin = "read-only" (User, line 2)
+            ceilings.project.deny = ["Bash(curl *)"] (User, line 4)
+            ceilings.project.network = "none" (User, line 6)
+            ceilings.project.permission_modes = ["plan"] (User, line 5)
+            error /etc/config.toml:1 unknown key `ceilings.projct` did you mean `ceilings.project`?
+            error /etc/config.toml:4 `ceilings.user.permission_modes` takes a list of some of default, acceptEdits, auto, dontAsk, bypassPermissions, plan, not a list 
+            error /etc/config.toml:5 `ceilings.user.isolation` takes a list of some of none, landlock, sandbox, container, not `sandbox` 
+            error /etc/config.toml:6 unknown key `ceilings.user.toolz` did you mean `ceilings.user.tools`?
+        "#]],
+    );
+}

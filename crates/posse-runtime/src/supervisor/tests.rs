@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, mpsc};
 use uuid::Uuid;
 
 use super::{Means, Started, SuperviseError, Supervisor};
+use crate::approver::Nobody;
 use crate::engine::{Engine, Job, Live, Recorder, Running, Stop};
 use crate::store::{Durability, MemoryStore, Store, StoreError};
 
@@ -123,14 +124,15 @@ fn plan() -> Plan {
 
 /// A supervisor that nobody else can see.
 fn alone(does: Does, store: Arc<dyn Store>) -> Supervisor {
-    let means = Means { store, engine: Arc::new(StubEngine(does)), owners: None, clock };
+    let means =
+        Means { store, engine: Arc::new(StubEngine(does)), approver: Arc::new(Nobody), owners: None, clock };
     Supervisor::new(means).expect("a supervisor can be made")
 }
 
 /// One of several, as if each were a process.
 fn among(owners: &Path, does: Does, store: &Arc<MemoryStore>) -> Supervisor {
     let (engine, owners) = (Arc::new(StubEngine(does)), Some(owners.to_owned()));
-    let means = Means { store: store.clone(), engine, owners, clock };
+    let means = Means { store: store.clone(), engine, approver: Arc::new(Nobody), owners, clock };
     Supervisor::new(means).expect("a supervisor can be made")
 }
 

@@ -8,6 +8,7 @@ use posse_core::event::Event;
 use posse_core::id::RunId;
 use posse_core::message::{Api, ToolSpec};
 use posse_core::plan::{Plan, Settings};
+use posse_runtime::approver::Nobody;
 use posse_runtime::engine::native::Native;
 use posse_runtime::provider::transport::Transport;
 use posse_runtime::providers::Providers;
@@ -132,6 +133,7 @@ fn supervisor(order: &Order, store: Arc<SqliteStore>) -> Supervisor {
     let means = Means {
         store: Arc::new(mortal),
         engine: Arc::new(engine),
+        approver: Arc::new(Nobody),
         owners: Some(order.owners()),
         clock: posse_runtime::now,
     };

@@ -84,6 +84,13 @@ fn told(fact: &Fact) -> String {
             );
             styled(YELLOW, &visible(&text))
         }
+        Fact::Permission(permission) => {
+            let (style, word) = if permission.allowed { (GREEN, "allowed") } else { (RED, "denied") };
+            let by = permission.by.describe();
+            let rule = permission.rule.as_deref().map(|rule| format!(" ({rule})")).unwrap_or_default();
+            let text = format!("{} {word} by {by}{rule}", permission.tool);
+            format!("{}{}", styled(style, &visible(&text)), indented(&permission.input.to_string()))
+        }
         Fact::ToolStarted(started) => format!("{} begins", styled(GREEN, &visible(&started.tool))),
         Fact::ToolFinished(finished) => {
             let style = if finished.is_error { RED } else { GREEN };

@@ -5,10 +5,11 @@ use posse_runtime::supervisor::{RunView, Supervisor};
 
 use crate::app::App;
 use crate::cli::run::Output;
-use crate::cli::run::carry::{Begin, carry};
+use crate::cli::run::approve;
+use crate::cli::run::carry::{Begin, Front, carry};
 use crate::cli::run::request::admitted;
 use crate::error::{CommandError, Kind};
-use crate::service::{block_on, look, open, supervise_failed};
+use crate::service::{Service, block_on, http, look, supervise_failed};
 
 /// What is asked where a person says nothing.
 const GO_ON: &str = "Go on with the task.";
@@ -32,10 +33,11 @@ pub fn run(app: &mut App, options: &Options) -> Result<u8, CommandError> {
     let output = Output::decide(app, options.output);
     app.printer.json = output != Output::Text;
     block_on(async {
-        let supervisor = open(app)?;
+        let (approver, questions) = approve::person();
+        let supervisor = Service::new(app, http()?).supervisor(app, approver)?;
         let view = look(&supervisor, &options.run).await?;
         let begin = begin(app, &supervisor, &view, options.task.as_deref()).await?;
-        let code = carry(app, &supervisor, begin, output).await;
+        let code = carry(app, &supervisor, begin, Front { output, questions }).await;
         supervisor.close().await;
         code
     })

@@ -1,5 +1,6 @@
 //! `posse run`: carries an agent out.
 
+pub mod approve;
 pub mod carry;
 pub mod progress;
 pub mod request;
@@ -83,8 +84,10 @@ pub fn run(app: &mut App, options: &Options) -> Result<u8, CommandError> {
         }
         let frozen = frozen_of(&plan, wanted);
         let agent = plan.agent.clone();
-        let supervisor = service.supervisor(app)?;
-        let code = carry::carry(app, &supervisor, carry::Begin::Start(Box::new(plan)), output).await;
+        let (approver, questions) = approve::person();
+        let supervisor = service.supervisor(app, approver)?;
+        let front = carry::Front { output, questions };
+        let code = carry::carry(app, &supervisor, carry::Begin::Start(Box::new(plan)), front).await;
         if let Some(file) = &options.record {
             let path = app.places.cwd.join(file);
             if let Err(error) = lock(&tape).save(&path, &agent, &frozen) {

@@ -34,7 +34,7 @@ fn every_choice_is_shown_with_where_it_came_from() {
         context window 200,000 $3 in, $15 out a million tokens
         compaction anthropic/claude-sonnet-4-5 the run's own model
         effort high definition
-        tools Read Grep definition
+        tools Read Grep ~/.config/posse/agents/helper.md:6
         permission mode default default
         isolation none default
         workspace [WORK] working directory

@@ -49,6 +49,7 @@ impl Normaliser<'_> {
     fn canonical_rules(&mut self, rules: Vec<String>, entry: &Entry) -> Vec<String> {
         let mut out = Vec::new();
         for rule in rules {
+            let line = self.source.line(self.place_of(&rule, entry.value.span).start);
             let (name, pattern) = match rule.split_once('(') {
                 Some((name, rest)) => (name.trim(), format!("({rest}")),
                 None => (rule.trim(), String::new()),
@@ -68,7 +69,11 @@ impl Normaliser<'_> {
                     Resolved::Known(names) => names.to_vec(),
                     Resolved::Other(_, name) => vec![name],
                 };
-                out.extend(names.into_iter().map(|name| format!("{name}{pattern}")));
+                for name in names {
+                    let rule = format!("{name}{pattern}");
+                    self.definition.lines.note_rule(&rule, line);
+                    out.push(rule);
+                }
             }
         }
         out

@@ -180,6 +180,8 @@ impl Normaliser<'_> {
                     Vec::new()
                 }
             };
+            let line = self.source.line(span.start);
+            rules.iter().for_each(|rule| self.definition.lines.note_rule(rule, line));
             let permissions = self.definition.permissions.get_or_insert_default();
             if field == Field::DisallowedTools && !rules.is_empty() {
                 return add_rules(&mut permissions.deny, rules);
@@ -195,7 +197,7 @@ impl Normaliser<'_> {
         for (name, class) in found {
             self.report_tool(&name, class, span, field);
             if !list.iter().any(|tool| tool.name == name) {
-                list.push(ToolName { name, class, span });
+                list.push(ToolName { name, class, span, line: self.source.line(span.start) });
             }
         }
     }

@@ -5,6 +5,8 @@ use posse_core::id::RunId;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::plan::Plan;
 use posse_core::report::ResultSize;
+use posse_runtime::approver::Answer;
+use posse_runtime::config::allow_always;
 use posse_runtime::engine::Live;
 use posse_runtime::provider::Delta;
 use posse_runtime::store::StoreError;
@@ -15,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Duration, interval};
 
 use super::Output;
+use super::approve::{self, Asked, Questions};
 use super::progress::Progress;
 use crate::app::App;
 use crate::error::{CommandError, Kind};
@@ -32,6 +35,14 @@ pub enum Begin {
     Start(Box<Plan>),
     /// A run whose process is gone.
     Resume(RunId),
+}
+
+/// In front of whom a run is carried out.
+pub struct Front {
+    /// What is printed.
+    pub output: Output,
+    /// What the person is asked.
+    pub questions: Questions,
 }
 
 /// What a person can do to a run from outside.
@@ -61,8 +72,9 @@ pub async fn carry(
     app: &App,
     supervisor: &Supervisor,
     begin: Begin,
-    output: Output,
+    front: Front,
 ) -> Result<u8, CommandError> {
+    let Front { output, mut questions } = front;
     let mut signals = Signals::new()?;
     leave_when_asked_twice()?;
     let (follower, mut live) = mpsc::channel(LIVE_MAX);
@@ -92,6 +104,16 @@ pub async fn carry(
                 }
                 supervisor.stop_all(StopReason::Interrupted);
             }
+            asked = approve::next(&mut questions) => {
+                progress.clear()?;
+                tokio::select! {
+                    answered = answer(app, asked) => answered?,
+                    () = signals.any() => {
+                        stops += 1;
+                        supervisor.stop_all(StopReason::Interrupted);
+                    }
+                }
+            }
             _ = tick.tick() => progress.draw()?,
         }
     };
@@ -104,6 +126,26 @@ pub async fn carry(
         }
         Ok(Err(error)) => Err(lost_store(run_id, &error)),
         Err(_) => Err(CommandError::new(Kind::Internal, "the supervisor has ended before the run")),
+    }
+}
+
+/// Asks the person; what they allow for always becomes one of their own rules.
+async fn answer(app: &App, asked: Asked) -> Result<(), CommandError> {
+    let (agent, rules) = (asked.question.agent.clone(), asked.question.rules.clone());
+    if approve::ask(app, asked).await? != Some(Answer::Always) {
+        return Ok(());
+    }
+    let Some(path) = app.config_file() else {
+        return Ok(app
+            .printer
+            .warn("there is no configuration to write the rule to; it holds for this run")?);
+    };
+    match allow_always(&path, &agent, &rules) {
+        Ok(()) => {
+            let line = format!("  {} may: {} ({})", agent, rules.join(", "), path.display());
+            Ok(app.printer.say(&styled(DIM, &line))?)
+        }
+        Err(error) => Ok(app.printer.warn(&format!("the rule holds for this run only: {error}"))?),
     }
 }
 

@@ -125,7 +125,7 @@ impl<'a> Progress<'a> {
             Fact::StopAsked(stop) => {
                 self.line(&styled(YELLOW, &format!("  stopping: {}", stop.reason.describe())))
             }
-            Fact::ToolFinished(_) | Fact::Ended(_) | Fact::Unknown { .. } => Ok(()),
+            Fact::Permission(_) | Fact::ToolFinished(_) | Fact::Ended(_) | Fact::Unknown { .. } => Ok(()),
         }
     }
 
