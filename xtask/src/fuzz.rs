@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::run_with;
 
 /// One for each parser; each is a file in `fuzz/targets` and a directory in `fuzz/seeds`.
-const TARGETS: &[&str] = &["markdown", "yaml", "json", "toml", "pair"];
+const TARGETS: &[&str] = &["markdown", "yaml", "json", "toml", "pair", "rule"];
 
 /// What cargo-fuzz passes too, less the sanitizers that need a nightly compiler.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -15,6 +15,7 @@ pub mod output;
 pub mod plan;
 pub mod registry;
 pub mod report;
+pub mod rule;
 pub mod schema;
 pub mod step;
 pub mod text;
