@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::event::{Answered, Compacted, Event, Fact, Note, NoteKind, ToolFinished, ToolStarted};
-use crate::message::{Finish, Message, Part, Role, ToolCall, ToolResult, Usage};
+use crate::event::{Answered, Attachment, Compacted, Event, Fact, Note, NoteKind, ToolFinished, ToolStarted};
+use crate::message::{Finish, Media, Message, Part, Role, ToolCall, ToolResult, Usage};
 use crate::outcome::{Outcome, StopReason};
 use crate::plan::Plan;
 use crate::time::Time;
@@ -34,6 +34,8 @@ pub struct Transcript {
     pub turns: u64,
     /// Calls that were answered, whatever the answer.
     pub tool_calls: u64,
+    /// The files that the run hands over, each once.
+    pub attachments: Vec<Attachment>,
     /// What was used.
     pub usage: Usage,
     /// What it cost; `None` where a price is not known.
@@ -112,6 +114,7 @@ impl Transcript {
             asking: None,
             turns: 0,
             tool_calls: 0,
+            attachments: Vec::new(),
             usage: Usage::default(),
             cost_usd: Some(0.0),
             context_tokens: 0,
@@ -250,9 +253,16 @@ impl Transcript {
             name: open.call.name.clone(),
             text: finished.text.clone(),
             is_error: finished.is_error,
+            media: finished.media.clone(),
         });
         self.tool_calls += 1;
-        let tokens = finished.text.len() as u64 / BYTES_PER_TOKEN;
+        for attachment in &finished.attachments {
+            // A file that was attached again may have changed meanwhile.
+            self.attachments.retain(|earlier| earlier.path != attachment.path);
+            self.attachments.push(attachment.clone());
+        }
+        let media = finished.media.iter().map(media_bytes).sum::<u64>();
+        let tokens = (finished.text.len() as u64 + media) / BYTES_PER_TOKEN;
         self.context_tokens = self.context_tokens.saturating_add(tokens);
         if self.open_calls.iter().all(|open| matches!(open.state, CallState::Finished(_))) {
             for open in std::mem::take(&mut self.open_calls) {
@@ -358,7 +368,7 @@ impl Transcript {
 
 fn not_done(call: &ToolCall, text: &str) -> ToolResult {
     let (call_id, name) = (call.id.clone(), call.name.clone());
-    ToolResult { call_id, name, text: text.to_owned(), is_error: true }
+    ToolResult { call_id, name, text: text.to_owned(), is_error: true, media: Vec::new() }
 }
 
 /// In the last turn no tool may be called, whatever the model asks for.
@@ -378,9 +388,22 @@ fn bytes(message: &Message) -> u64 {
     let part_bytes = |part: &Part| match part {
         Part::Text { text } | Part::Thinking { text, .. } => text.len() as u64,
         Part::ToolCall(call) => call.input.to_string().len() as u64,
-        Part::ToolResult(result) => result.text.len() as u64,
+        Part::ToolResult(result) => {
+            result.text.len() as u64 + result.media.iter().map(media_bytes).sum::<u64>()
+        }
     };
     message.parts.iter().map(part_bytes).sum()
+}
+
+/// The bytes of text that cost a model about as much: a picture is scaled down to some 1,500 tokens, and a
+/// document has about as many for each page of some 40 KB.
+fn media_bytes(media: &Media) -> u64 {
+    const IMAGE: u64 = 1_500 * BYTES_PER_TOKEN;
+    const DOCUMENT_BYTES_PER_TOKEN: u64 = 25;
+    if media.is_image() {
+        return IMAGE;
+    }
+    IMAGE.max(media.base64.len() as u64 / DOCUMENT_BYTES_PER_TOKEN * BYTES_PER_TOKEN)
 }
 
 impl Default for Transcript {

@@ -5,14 +5,21 @@
 
 mod blocking;
 mod bound;
+mod change;
+mod diff;
+mod edit;
 mod glob;
 mod grep;
 mod input;
 mod ls;
+mod multi_edit;
 mod near;
 mod path;
 mod read;
+mod seen;
+mod touch;
 mod tree;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -20,20 +27,36 @@ mod tests;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use posse_core::message::ToolSpec;
+use posse_core::event::Attachment;
+use posse_core::message::{Media, ToolSpec};
 use serde_json::Value;
 
 pub use near::is_near;
+pub use seen::Seen;
+pub use touch::Touch;
 
 /// The tools there are, in the order in which a model is told about them.
 pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS"];
 
+/// The tools that change something, in the order in which a model is told about them. They are made and can be
+/// found by name, and are offered to no run until rules are held call by call.
+pub const EFFECTFUL: &[&str] = &["Write", "Edit", "MultiEdit"];
+
 /// The most bytes of a result where nothing else is said.
 pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 30_000;
 
-/// Every tool, in the order of [`AVAILABLE`].
-static BUILTIN: [&dyn Tool; 4] = [&read::TOOL, &glob::TOOL, &grep::TOOL, &ls::TOOL];
+/// Every tool, in the order of [`AVAILABLE`] and then of [`EFFECTFUL`].
+static BUILTIN: [&dyn Tool; 7] = [
+    &read::TOOL,
+    &glob::TOOL,
+    &grep::TOOL,
+    &ls::TOOL,
+    &write::TOOL,
+    &edit::TOOL,
+    &multi_edit::TOOL,
+];
 
 /// Whether a call changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +68,18 @@ pub enum Effect {
 }
 
 /// What a tool answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolOutput {
     /// What the model reads.
     pub text: String,
     /// True when the call did not do what was asked.
     pub is_error: bool,
+    /// What was changed in a file, as a unified diff within a limit.
+    pub diff: Option<String>,
+    /// Files for the caller of the run.
+    pub attachments: Vec<Attachment>,
+    /// What the model looks at besides.
+    pub media: Vec<Media>,
 }
 
 /// Where a call happens and what bounds it.
@@ -64,6 +93,8 @@ pub struct ToolContext {
     pub is_near: bool,
     /// The most bytes of a result.
     pub output_bytes_max: usize,
+    /// What this run has read and written, which is what it may replace.
+    pub seen: Arc<Seen>,
 }
 
 /// A future that a tool is done with later.
@@ -77,6 +108,11 @@ pub trait Tool: Send + Sync {
     /// Whether a call changes anything.
     fn effect(&self) -> Effect;
 
+    /// What a call would look at, change or fetch, for whoever decides whether it may.
+    fn touches(&self, _input: &Value, _context: &ToolContext) -> Vec<Touch> {
+        Vec::new()
+    }
+
     /// Carries out a call whose input fits the schema.
     fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a>;
 }
@@ -89,11 +125,11 @@ pub fn builtin(name: &str) -> Option<&'static dyn Tool> {
 impl ToolOutput {
     /// What was asked for.
     pub fn ok(text: impl Into<String>) -> ToolOutput {
-        ToolOutput { text: text.into(), is_error: false }
+        ToolOutput { text: text.into(), ..ToolOutput::default() }
     }
 
     /// Why it was not done, and what to do instead.
     pub fn error(text: impl Into<String>) -> ToolOutput {
-        ToolOutput { text: text.into(), is_error: true }
+        ToolOutput { text: text.into(), is_error: true, ..ToolOutput::default() }
     }
 }

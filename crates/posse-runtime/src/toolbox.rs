@@ -7,7 +7,7 @@ use posse_core::message::{ToolCall, ToolSpec};
 use posse_core::text::one_line;
 use serde_json::Value;
 
-use crate::tool::{self, Calling, Effect, Tool, ToolContext};
+use crate::tool::{self, Calling, Effect, Tool, ToolContext, Touch};
 
 /// The most errors of one call that the model is told.
 const ERRORS_MAX: usize = 5;
@@ -98,6 +98,10 @@ impl Tool for Builtin {
 
     fn effect(&self) -> Effect {
         self.0.effect()
+    }
+
+    fn touches(&self, input: &Value, context: &ToolContext) -> Vec<Touch> {
+        self.0.touches(input, context)
     }
 
     fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a> {

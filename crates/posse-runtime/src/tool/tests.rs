@@ -3,7 +3,7 @@
 use std::future::{Future, poll_fn};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::{fs, panic};
 
@@ -11,7 +11,9 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::blocking::{Stop, run};
-use super::{AVAILABLE, Effect, OUTPUT_BYTES_MAX_DEFAULT, ToolContext, ToolOutput, builtin};
+use super::{
+    AVAILABLE, EFFECTFUL, Effect, OUTPUT_BYTES_MAX_DEFAULT, ToolContext, ToolOutput, builtin,
+};
 
 /// A workspace that is known to the model as `/shown`.
 pub(super) struct Room {
@@ -41,6 +43,7 @@ impl Room {
             workspace_shown,
             is_near: false,
             output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT,
+            seen: Arc::default(),
         };
         let room = Room { directory, locked: Vec::new(), context };
         for (name, content) in files {
@@ -82,6 +85,14 @@ impl Room {
         fs::File::open(&path).is_err()
     }
 
+    /// Takes the permission to write away; false when that means nothing, as for root.
+    pub(super) fn protect(&mut self, name: &str) -> bool {
+        let path = self.path(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+        self.locked.push(path.clone());
+        fs::File::create(path.join("probe")).is_err()
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.context.workspace.join(name)
     }
@@ -105,7 +116,7 @@ impl Room {
     }
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
@@ -233,8 +244,10 @@ fn a_message_about_a_long_path_is_short() {
 #[test]
 fn the_table_has_the_tools_in_their_order() {
     let names: Vec<&str> = super::BUILTIN.iter().map(|tool| tool.spec().name).collect();
-    assert_eq!(names, AVAILABLE);
-    assert!(AVAILABLE.iter().all(|name| builtin(name).unwrap().effect() == Effect::ReadOnly));
+    assert_eq!(names, [AVAILABLE, EFFECTFUL].concat());
+    let effect = |name: &&str| builtin(name).unwrap().effect();
+    assert!(AVAILABLE.iter().all(|name| effect(name) == Effect::ReadOnly));
+    assert!(EFFECTFUL.iter().all(|name| effect(name) == Effect::Effectful));
     assert!(builtin("read").is_none());
 }
 
@@ -246,14 +259,19 @@ fn the_tools_cost_a_model_few_bytes() {
         told.to_string().len()
     };
     assert!(bytes("Read") <= 1_000, "{}", bytes("Read"));
-    let all: usize = AVAILABLE.iter().map(|name| bytes(name)).sum();
-    assert!(all <= 3_000, "{all}");
-    expect!["596 of 2746 bytes"].assert_eq(&format!("{} of {all} bytes", bytes("Read")));
+    let all = |names: &[&str]| names.iter().map(|name| bytes(name)).sum::<usize>();
+    let looking = all(&AVAILABLE[..4]);
+    assert!(looking <= 3_000, "{looking}");
+    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL);
+    // With every tool there will be, a request has at most 12 KB of our words.
+    assert!(others <= 5_500, "{others}");
+    expect!["596 of 2746, and 1246 bytes"]
+        .assert_eq(&format!("{} of {looking}, and {others} bytes", bytes("Read")));
 }
 
 #[test]
 fn work_that_panics_gives_a_result() {
-    fn broken(_: &Value, _: &ToolContext, _: &Stop) -> Result<String, String> {
+    fn broken(_: &Value, _: &ToolContext, _: &Stop) -> Result<ToolOutput, String> {
         // Silent: the panic is what is tested.
         panic::resume_unwind(Box::new("the reason"))
     }
@@ -264,13 +282,13 @@ fn work_that_panics_gives_a_result() {
 #[test]
 fn abandoned_work_is_told_to_stop() {
     static MEETING: Barrier = Barrier::new(2);
-    fn patient(_: &Value, _: &ToolContext, stop: &Stop) -> Result<String, String> {
+    fn patient(_: &Value, _: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
         MEETING.wait();
         while !stop.is_set() {
             std::thread::yield_now();
         }
         MEETING.wait();
-        Ok(String::new())
+        Ok(ToolOutput::default())
     }
     block_on(async {
         let mut call = Box::pin(run(patient, json!({}), Room::with(&[]).context.clone()));
