@@ -3,6 +3,7 @@
 //! A tool that fails gives a result the model can act on; it never fails the run. Whether a call is
 //! allowed is not decided here.
 
+mod attach_file;
 mod blocking;
 mod bound;
 mod change;
@@ -11,12 +12,15 @@ mod edit;
 mod glob;
 mod grep;
 mod input;
+mod kind;
 mod ls;
 mod multi_edit;
 mod near;
+mod notebook_edit;
 mod path;
 mod read;
 mod seen;
+mod todo_write;
 mod touch;
 mod tree;
 mod write;
@@ -38,24 +42,27 @@ pub use seen::Seen;
 pub use touch::Touch;
 
 /// The tools there are, in the order in which a model is told about them.
-pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS"];
+pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS", "TodoWrite", "AttachFile"];
 
 /// The tools that change something, in the order in which a model is told about them. They are made and can be
 /// found by name, and are offered to no run until rules are held call by call.
-pub const EFFECTFUL: &[&str] = &["Write", "Edit", "MultiEdit"];
+pub const EFFECTFUL: &[&str] = &["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
 /// The most bytes of a result where nothing else is said.
 pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 30_000;
 
 /// Every tool, in the order of [`AVAILABLE`] and then of [`EFFECTFUL`].
-static BUILTIN: [&dyn Tool; 7] = [
+static BUILTIN: [&dyn Tool; 10] = [
     &read::TOOL,
     &glob::TOOL,
     &grep::TOOL,
     &ls::TOOL,
+    &todo_write::TOOL,
+    &attach_file::TOOL,
     &write::TOOL,
     &edit::TOOL,
     &multi_edit::TOOL,
+    &notebook_edit::TOOL,
 ];
 
 /// Whether a call changes anything.

@@ -265,7 +265,7 @@ fn the_tools_cost_a_model_few_bytes() {
     let others = all(&AVAILABLE[4..]) + all(EFFECTFUL);
     // With every tool there will be, a request has at most 12 KB of our words.
     assert!(others <= 5_500, "{others}");
-    expect!["596 of 2746, and 1246 bytes"]
+    expect!["596 of 2746, and 2423 bytes"]
         .assert_eq(&format!("{} of {looking}, and {others} bytes", bytes("Read")));
 }
 
