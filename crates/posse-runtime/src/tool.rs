@@ -23,6 +23,7 @@ mod seen;
 mod todo_write;
 mod touch;
 mod tree;
+mod web_fetch;
 mod write;
 
 #[cfg(test)]
@@ -48,11 +49,15 @@ pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS", "TodoWrite", "Att
 /// found by name, and are offered to no run until rules are held call by call.
 pub const EFFECTFUL: &[&str] = &["Write", "Edit", "MultiEdit", "NotebookEdit"];
 
+/// The tools that reach out of this machine. Like the others, they wait for rules: one that allows a single host must
+/// not become every host.
+pub const REACHING: &[&str] = &["WebFetch"];
+
 /// The most bytes of a result where nothing else is said.
 pub const OUTPUT_BYTES_MAX_DEFAULT: usize = 30_000;
 
-/// Every tool, in the order of [`AVAILABLE`] and then of [`EFFECTFUL`].
-static BUILTIN: [&dyn Tool; 10] = [
+/// Every tool, in the order of [`AVAILABLE`], [`EFFECTFUL`] and [`REACHING`].
+static BUILTIN: [&dyn Tool; 11] = [
     &read::TOOL,
     &glob::TOOL,
     &grep::TOOL,
@@ -63,6 +68,7 @@ static BUILTIN: [&dyn Tool; 10] = [
     &edit::TOOL,
     &multi_edit::TOOL,
     &notebook_edit::TOOL,
+    &web_fetch::TOOL,
 ];
 
 /// Whether a call changes anything.
@@ -102,6 +108,8 @@ pub struct ToolContext {
     pub output_bytes_max: usize,
     /// What this run has read and written, which is what it may replace.
     pub seen: Arc<Seen>,
+    /// Hosts that may be fetched from although they are not on the public internet, as they stand in a URL.
+    pub private_hosts: Arc<[String]>,
 }
 
 /// A future that a tool is done with later.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::blocking::{Stop, run};
 use super::{
-    AVAILABLE, EFFECTFUL, Effect, OUTPUT_BYTES_MAX_DEFAULT, ToolContext, ToolOutput, builtin,
+    AVAILABLE, EFFECTFUL, Effect, OUTPUT_BYTES_MAX_DEFAULT, REACHING, ToolContext, ToolOutput, builtin,
 };
 
 /// A workspace that is known to the model as `/shown`.
@@ -44,6 +44,7 @@ impl Room {
             is_near: false,
             output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT,
             seen: Arc::default(),
+            private_hosts: Arc::new([]),
         };
         let room = Room { directory, locked: Vec::new(), context };
         for (name, content) in files {
@@ -244,9 +245,9 @@ fn a_message_about_a_long_path_is_short() {
 #[test]
 fn the_table_has_the_tools_in_their_order() {
     let names: Vec<&str> = super::BUILTIN.iter().map(|tool| tool.spec().name).collect();
-    assert_eq!(names, [AVAILABLE, EFFECTFUL].concat());
+    assert_eq!(names, [AVAILABLE, EFFECTFUL, REACHING].concat());
     let effect = |name: &&str| builtin(name).unwrap().effect();
-    assert!(AVAILABLE.iter().all(|name| effect(name) == Effect::ReadOnly));
+    assert!(AVAILABLE.iter().chain(REACHING).all(|name| effect(name) == Effect::ReadOnly));
     assert!(EFFECTFUL.iter().all(|name| effect(name) == Effect::Effectful));
     assert!(builtin("read").is_none());
 }
@@ -262,10 +263,10 @@ fn the_tools_cost_a_model_few_bytes() {
     let all = |names: &[&str]| names.iter().map(|name| bytes(name)).sum::<usize>();
     let looking = all(&AVAILABLE[..4]);
     assert!(looking <= 3_000, "{looking}");
-    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL);
+    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL) + all(REACHING);
     // With every tool there will be, a request has at most 12 KB of our words.
     assert!(others <= 5_500, "{others}");
-    expect!["596 of 2746, and 2423 bytes"]
+    expect!["596 of 2746, and 2820 bytes"]
         .assert_eq(&format!("{} of {looking}, and {others} bytes", bytes("Read")));
 }
 
