@@ -24,6 +24,7 @@ mod todo_write;
 mod touch;
 mod tree;
 mod web_fetch;
+mod web_search;
 mod write;
 
 #[cfg(test)]
@@ -41,6 +42,7 @@ use serde_json::Value;
 pub use near::is_near;
 pub use seen::Seen;
 pub use touch::Touch;
+pub use web_search::{Endpoint, EngineKind, WebSearch};
 
 /// The tools there are, in the order in which a model is told about them.
 pub const AVAILABLE: &[&str] = &["Read", "Glob", "Grep", "LS", "TodoWrite", "AttachFile"];

@@ -27,9 +27,14 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// The built-in tools.
+    /// The built-in tools that every run may be offered.
     pub fn builtin() -> Toolbox {
-        let tools = tool::AVAILABLE.iter().filter_map(|name| tool::builtin(name));
+        Toolbox::of(tool::AVAILABLE)
+    }
+
+    /// The built-in tools of these names.
+    pub fn of(names: &[&str]) -> Toolbox {
+        let tools = names.iter().filter_map(|name| tool::builtin(name));
         tools.fold(Toolbox::default(), |toolbox, tool| toolbox.with(Arc::new(Builtin(tool))))
     }
 

@@ -8,12 +8,15 @@ use std::task::Poll;
 use std::{fs, panic};
 
 use expect_test::{Expect, expect};
+use posse_core::message::{ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use super::blocking::{Stop, run};
 use super::{
-    AVAILABLE, EFFECTFUL, Effect, OUTPUT_BYTES_MAX_DEFAULT, REACHING, ToolContext, ToolOutput, builtin,
+    AVAILABLE, EFFECTFUL, Effect, Endpoint, EngineKind, OUTPUT_BYTES_MAX_DEFAULT, REACHING, Tool,
+    ToolContext, ToolOutput, WebSearch, builtin,
 };
+use crate::toolbox::Toolbox;
 
 /// A workspace that is known to the model as `/shown`.
 pub(super) struct Room {
@@ -252,21 +255,77 @@ fn the_table_has_the_tools_in_their_order() {
     assert!(builtin("read").is_none());
 }
 
+fn web_search() -> WebSearch {
+    let url = "http://127.0.0.1/".parse().unwrap();
+    WebSearch::new(Endpoint { kind: EngineKind::Searxng, url, key: None })
+}
+
+/// What a tool's schema says to an input.
+fn check_input(tool: &str, input: Value, expected: &Expect) {
+    let names = [AVAILABLE, EFFECTFUL, REACHING].concat();
+    let toolbox = Toolbox::of(&names).with(Arc::new(web_search()));
+    let offered: Vec<String> = toolbox.names().iter().map(|name| (*name).to_owned()).collect();
+    let (id, name) = ("call_1".to_owned(), tool.to_owned());
+    let call = ToolCall { id, name, input, malformed: None, seal: None };
+    expected.assert_eq(&toolbox.check(&call, &offered).map_or_else(|error| error, |_| "fits".to_owned()));
+}
+
+#[test]
+fn inputs_as_claude_code_has_them_fit() {
+    let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true });
+    let todo = json!({ "content": "a", "status": "in_progress", "activeForm": "doing a" });
+    for (tool, input) in [
+        ("Write", json!({ "file_path": "/a", "content": "" })),
+        ("Edit", json!({ "file_path": "/a", "old_string": "a", "new_string": "b", "replace_all": false })),
+        ("MultiEdit", json!({ "file_path": "/a", "edits": [edit] })),
+        (
+            "NotebookEdit",
+            json!({ "notebook_path": "/a", "cell_id": "x", "new_source": "", "cell_type": "code", "edit_mode": "insert" }),
+        ),
+        ("TodoWrite", json!({ "todos": [todo] })),
+        ("AttachFile", json!({ "path": "/a" })),
+        ("AttachFile", json!({ "file_path": "/a" })),
+        ("WebFetch", json!({ "url": "https://example.org", "prompt": "what is it?" })),
+        ("WebSearch", json!({ "query": "ab", "allowed_domains": ["a.org"], "blocked_domains": [] })),
+    ] {
+        check_input(tool, input, &expect!["fits"]);
+    }
+    check_input(
+        "MultiEdit",
+        json!({ "file_path": "/a", "edits": [] }),
+        &expect!["The input of `MultiEdit` is wrong: /edits: [] has less than 1 item"],
+    );
+    check_input(
+        "TodoWrite",
+        json!({ "todos": [{ "content": "a", "status": "done" }] }),
+        &expect![[
+            r#"The input of `TodoWrite` is wrong: /todos/0/status: "done" is not one of "pending", "in_progress" or "completed""#
+        ]],
+    );
+    check_input(
+        "Write",
+        json!({ "content": 1 }),
+        &expect![[
+            r#"The input of `Write` is wrong: "file_path" is a required property; /content: 1 is not of type "string""#
+        ]],
+    );
+}
+
 #[test]
 fn the_tools_cost_a_model_few_bytes() {
-    let bytes = |name: &str| {
-        let spec = builtin(name).unwrap().spec();
+    let bytes_of = |spec: &ToolSpec| {
         let told = json!({ "name": spec.name, "description": spec.description, "schema": spec.schema });
         told.to_string().len()
     };
+    let bytes = |name: &str| bytes_of(builtin(name).unwrap().spec());
     assert!(bytes("Read") <= 1_000, "{}", bytes("Read"));
     let all = |names: &[&str]| names.iter().map(|name| bytes(name)).sum::<usize>();
     let looking = all(&AVAILABLE[..4]);
     assert!(looking <= 3_000, "{looking}");
-    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL) + all(REACHING);
+    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL) + all(REACHING) + bytes_of(web_search().spec());
     // With every tool there will be, a request has at most 12 KB of our words.
     assert!(others <= 5_500, "{others}");
-    expect!["596 of 2746, and 2820 bytes"]
+    expect!["596 of 2746, and 3205 bytes"]
         .assert_eq(&format!("{} of {looking}, and {others} bytes", bytes("Read")));
 }
 
