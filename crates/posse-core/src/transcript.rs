@@ -183,6 +183,9 @@ impl Transcript {
     fn started(&mut self, plan: &Plan, at: Time) {
         self.started_at = at;
         self.messages.clone_from(&plan.prior);
+        if !plan.model.value.takes_media {
+            self.messages.iter_mut().for_each(without_media);
+        }
         self.add_user_part(Part::Text { text: plan.first_message() });
         self.task_at = self.messages.len() - 1;
     }
@@ -376,6 +379,22 @@ fn without_calls(message: &Message) -> Arc<Message> {
     let mut message = message.clone();
     message.parts.retain(|part| !matches!(part, Part::ToolCall(_)));
     Arc::new(message)
+}
+
+/// What an earlier run showed to its model is no use to one that cannot look.
+fn without_media(message: &mut Arc<Message>) {
+    let has_media = |part: &Part| matches!(part, Part::ToolResult(result) if !result.media.is_empty());
+    if !message.parts.iter().any(has_media) {
+        return;
+    }
+    for part in &mut Arc::make_mut(message).parts {
+        if let Part::ToolResult(result) = part
+            && !result.media.is_empty()
+        {
+            result.media.clear();
+            result.text.push_str("\n[this model cannot see it]");
+        }
+    }
 }
 
 const SUMMARY_OPENS: &str = "<summary of the work so far>";

@@ -4,6 +4,7 @@
 //! allowed is not decided here.
 
 mod attach_file;
+mod base64;
 mod blocking;
 mod bound;
 mod change;
@@ -110,6 +111,8 @@ pub struct ToolContext {
     pub output_bytes_max: usize,
     /// What this run has read and written, which is what it may replace.
     pub seen: Arc<Seen>,
+    /// True when the model can be shown pictures and documents.
+    pub takes_media: bool,
     /// Hosts that may be fetched from although they are not on the public internet, as they stand in a URL.
     pub private_hosts: Arc<[String]>,
 }

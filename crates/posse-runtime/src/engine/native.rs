@@ -132,6 +132,7 @@ fn context(plan: &Plan, is_near: bool) -> ToolContext {
         output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
         // Empty also when a run goes on after a crash: who knows what has happened to the files since.
         seen: Arc::new(Seen::default()),
+        takes_media: plan.model.value.takes_media,
         private_hosts: Arc::new([]),
     }
 }

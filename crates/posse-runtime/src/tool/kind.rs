@@ -32,7 +32,7 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\xff\xd8\xff", "image/jpeg"),
     (0, b"GIF87a", "image/gif"),
     (0, b"GIF89a", "image/gif"),
-    (8, b"WEBP", "image/webp"),
+    (8, b"WEBPVP8", "image/webp"),
     (0, b"%PDF-", "application/pdf"),
     (0, b"PK\x03\x04", "application/zip"),
     (0, b"\x1f\x8b", "application/gzip"),

@@ -47,6 +47,7 @@ impl Room {
             is_near: false,
             output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT,
             seen: Arc::default(),
+            takes_media: false,
             private_hosts: Arc::new([]),
         };
         let room = Room { directory, locked: Vec::new(), context };
