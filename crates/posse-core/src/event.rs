@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::RunId;
-use crate::message::{Finish, Message, Usage};
+use crate::message::{Finish, Media, Message, Usage};
 use crate::outcome::{Outcome, StopReason};
 use crate::plan::Plan;
 use crate::time::Time;
@@ -206,6 +206,26 @@ pub struct ToolFinished {
     pub is_error: bool,
     /// How long it took.
     pub duration_ms: u64,
+    /// What it changed in a file, as a unified diff within a limit; for people, not for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// Files that it hands to the caller of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// What the model looks at besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+}
+
+/// A file that a run hands to its caller.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Where it is.
+    pub path: String,
+    /// What it is, such as `image/png`.
+    pub media_type: String,
+    /// How many bytes it had when it was attached.
+    pub bytes: u64,
 }
 
 /// A summary in the place of a conversation.

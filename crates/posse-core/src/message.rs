@@ -126,6 +126,25 @@ pub struct ToolResult {
     /// True when the call did not do what was asked.
     #[serde(default)]
     pub is_error: bool,
+    /// What the model looks at besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Media>,
+}
+
+/// A picture or document for a model that takes such.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Media {
+    /// What it is, such as `image/png` or `application/pdf`.
+    pub media_type: String,
+    /// Its bytes in base64, as every protocol sends them; shared, since it is in the event and in the conversation.
+    pub base64: Arc<str>,
+}
+
+impl Media {
+    /// True for what is looked at rather than read.
+    pub fn is_image(&self) -> bool {
+        self.media_type.starts_with("image/")
+    }
 }
 
 /// A tool as a model is told about it.

@@ -41,6 +41,9 @@ pub struct ModelChoice {
     /// How it is asked to think harder.
     #[serde(default)]
     pub thinking: ThinkingForm,
+    /// True when it can be shown pictures and documents.
+    #[serde(default)]
+    pub takes_media: bool,
 }
 
 /// US dollars for a million tokens.

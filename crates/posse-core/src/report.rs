@@ -75,7 +75,7 @@ impl Report<'_> {
             "result": result,
             "output": output,
             "findings": [],
-            "attachments": [],
+            "attachments": transcript.attachments,
             "error": outcome.and_then(Outcome::error),
             "task": plan.task,
             "context": plan.context,

@@ -67,6 +67,9 @@ pub fn recover(transcript: &Transcript) -> Vec<Fact> {
             text: "interrupted: it may or may not have taken effect; look before you do it again".to_owned(),
             is_error: true,
             duration_ms: 0,
+            diff: None,
+            attachments: Vec::new(),
+            media: Vec::new(),
         })
     };
     interrupted.map(|open| answer(&open.call)).collect()

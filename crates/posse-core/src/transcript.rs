@@ -9,8 +9,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{Answered, Compacted, Event, Fact, Note, NoteKind, Permission, ToolFinished, ToolStarted};
-use crate::message::{Finish, Message, Part, Role, ToolCall, ToolResult, Usage};
+use crate::event::{
+    Answered, Attachment, Compacted, Event, Fact, Note, NoteKind, Permission, ToolFinished, ToolStarted,
+};
+use crate::message::{Finish, Media, Message, Part, Role, ToolCall, ToolResult, Usage};
 use crate::outcome::{Outcome, StopReason};
 use crate::plan::Plan;
 use crate::time::Time;
@@ -43,6 +45,8 @@ pub struct Transcript {
     pub denied: Vec<Denied>,
     /// The rules that a person allowed for the rest of the run.
     pub granted: Vec<String>,
+    /// The files that the run hands over, each once.
+    pub attachments: Vec<Attachment>,
     /// What was used.
     pub usage: Usage,
     /// What it cost; `None` where a price is not known.
@@ -134,6 +138,7 @@ impl Transcript {
             tool_calls: 0,
             denied: Vec::new(),
             granted: Vec::new(),
+            attachments: Vec::new(),
             usage: Usage::default(),
             cost_usd: Some(0.0),
             context_tokens: 0,
@@ -203,6 +208,9 @@ impl Transcript {
     fn started(&mut self, plan: &Plan, at: Time) {
         self.started_at = at;
         self.messages.clone_from(&plan.prior);
+        if !plan.model.value.takes_media {
+            self.messages.iter_mut().for_each(without_media);
+        }
         self.add_user_part(Part::Text { text: plan.first_message() });
         self.task_at = self.messages.len() - 1;
     }
@@ -287,9 +295,16 @@ impl Transcript {
             name: open.call.name.clone(),
             text: finished.text.clone(),
             is_error: finished.is_error,
+            media: finished.media.clone(),
         });
         self.tool_calls += 1;
-        let tokens = finished.text.len() as u64 / BYTES_PER_TOKEN;
+        for attachment in &finished.attachments {
+            // A file that was attached again may have changed meanwhile.
+            self.attachments.retain(|earlier| earlier.path != attachment.path);
+            self.attachments.push(attachment.clone());
+        }
+        let media = finished.media.iter().map(media_bytes).sum::<u64>();
+        let tokens = (finished.text.len() as u64 + media) / BYTES_PER_TOKEN;
         self.context_tokens = self.context_tokens.saturating_add(tokens);
         if self.open_calls.iter().all(|open| matches!(open.state, CallState::Finished(_))) {
             for open in std::mem::take(&mut self.open_calls) {
@@ -395,7 +410,7 @@ impl Transcript {
 
 fn not_done(call: &ToolCall, text: &str) -> ToolResult {
     let (call_id, name) = (call.id.clone(), call.name.clone());
-    ToolResult { call_id, name, text: text.to_owned(), is_error: true }
+    ToolResult { call_id, name, text: text.to_owned(), is_error: true, media: Vec::new() }
 }
 
 /// In the last turn no tool may be called, whatever the model asks for.
@@ -403,6 +418,22 @@ fn without_calls(message: &Message) -> Arc<Message> {
     let mut message = message.clone();
     message.parts.retain(|part| !matches!(part, Part::ToolCall(_)));
     Arc::new(message)
+}
+
+/// What an earlier run showed to its model is no use to one that cannot look.
+fn without_media(message: &mut Arc<Message>) {
+    let has_media = |part: &Part| matches!(part, Part::ToolResult(result) if !result.media.is_empty());
+    if !message.parts.iter().any(has_media) {
+        return;
+    }
+    for part in &mut Arc::make_mut(message).parts {
+        if let Part::ToolResult(result) = part
+            && !result.media.is_empty()
+        {
+            result.media.clear();
+            result.text.push_str("\n[this model cannot see it]");
+        }
+    }
 }
 
 const SUMMARY_OPENS: &str = "<summary of the work so far>";
@@ -415,9 +446,22 @@ fn bytes(message: &Message) -> u64 {
     let part_bytes = |part: &Part| match part {
         Part::Text { text } | Part::Thinking { text, .. } => text.len() as u64,
         Part::ToolCall(call) => call.input.to_string().len() as u64,
-        Part::ToolResult(result) => result.text.len() as u64,
+        Part::ToolResult(result) => {
+            result.text.len() as u64 + result.media.iter().map(media_bytes).sum::<u64>()
+        }
     };
     message.parts.iter().map(part_bytes).sum()
+}
+
+/// The bytes of text that cost a model about as much: a picture is scaled down to some 1,500 tokens, and a
+/// document has about as many for each page of some 40 KB.
+fn media_bytes(media: &Media) -> u64 {
+    const IMAGE: u64 = 1_500 * BYTES_PER_TOKEN;
+    const DOCUMENT_BYTES_PER_TOKEN: u64 = 25;
+    if media.is_image() {
+        return IMAGE;
+    }
+    IMAGE.max(media.base64.len() as u64 / DOCUMENT_BYTES_PER_TOKEN * BYTES_PER_TOKEN)
 }
 
 impl Default for Transcript {

@@ -173,3 +173,6 @@ pub(crate) fn protocol(api: Api) -> Option<&'static dyn Protocol> {
         Api::Local => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use posse_core::message::{ToolCall, ToolSpec};
 use posse_core::text::one_line;
 use serde_json::Value;
 
-use crate::tool::{self, Calling, Effect, Tool, ToolContext};
+use crate::tool::{self, Calling, Effect, Tool, ToolContext, Touch};
 
 /// The most errors of one call that the model is told.
 const ERRORS_MAX: usize = 5;
@@ -27,9 +27,14 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// The built-in tools.
+    /// The built-in tools that every run may be offered.
     pub fn builtin() -> Toolbox {
-        let tools = tool::AVAILABLE.iter().filter_map(|name| tool::builtin(name));
+        Toolbox::of(tool::AVAILABLE)
+    }
+
+    /// The built-in tools of these names.
+    pub fn of(names: &[&str]) -> Toolbox {
+        let tools = names.iter().filter_map(|name| tool::builtin(name));
         tools.fold(Toolbox::default(), |toolbox, tool| toolbox.with(Arc::new(Builtin(tool))))
     }
 
@@ -98,6 +103,10 @@ impl Tool for Builtin {
 
     fn effect(&self) -> Effect {
         self.0.effect()
+    }
+
+    fn touches(&self, input: &Value, context: &ToolContext) -> Vec<Touch> {
+        self.0.touches(input, context)
     }
 
     fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a> {

@@ -57,6 +57,7 @@ fn model(api: Api, base_url: &str) -> ModelChoice {
         output_tokens: Some(8_000),
         price: None,
         thinking: ThinkingForm::None,
+        takes_media: false,
     }
 }
 

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Answered, Asked, Compacted, Decider, Event, Fact, Note, NoteKind, Permission, Retried, Said, StopAsked,
-    ToolFinished, ToolStarted,
+    Answered, Asked, Attachment, Compacted, Decider, Event, Fact, Note, NoteKind, Permission, Retried, Said,
+    StopAsked, ToolFinished, ToolStarted,
 };
-use crate::message::{Api, Finish, Message, Part, Role, Seal, ToolCall, ToolResult, Usage};
+use crate::message::{Api, Finish, Media, Message, Part, Role, Seal, ToolCall, ToolResult, Usage};
 use crate::outcome::{Outcome, RunError, StopReason};
 use crate::step::script::{Run, plan};
 use crate::time::Time;
@@ -145,11 +145,17 @@ fn part() -> impl Strategy<Value = Part> {
         call.prop_map(|(id, input, malformed, seal)| {
             Part::ToolCall(ToolCall { id, name: "Read".to_owned(), input, malformed, seal })
         }),
-        ("\\PC{0,6}", any::<bool>()).prop_map(|(text, is_error)| {
+        ("\\PC{0,6}", any::<bool>(), media()).prop_map(|(text, is_error, media)| {
             let (call_id, name) = ("c".to_owned(), "Read".to_owned());
-            Part::ToolResult(ToolResult { call_id, name, text, is_error })
+            Part::ToolResult(ToolResult { call_id, name, text, is_error, media })
         }),
     ]
+}
+
+fn media() -> impl Strategy<Value = Vec<Media>> {
+    let one = "[A-Za-z0-9+/]{0,8}"
+        .prop_map(|base64| Media { media_type: "image/png".to_owned(), base64: base64.into() });
+    proptest::collection::vec(one, 0..2)
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -223,10 +229,27 @@ fn fact() -> impl Strategy<Value = Fact> {
                 })
             }
         ),
-        (text(), text(), any::<bool>()).prop_map(|(call_id, text, is_error)| {
-            let tool = "Bash".to_owned();
-            Fact::ToolFinished(ToolFinished { call_id, tool, text, is_error, duration_ms: 7 })
-        }),
+        (text(), text(), any::<bool>(), proptest::option::of(text()), media()).prop_map(
+            |(call_id, text, is_error, diff, media)| {
+                let (tool, media_type) = ("Bash".to_owned(), "text/plain".to_owned());
+                let attachments = diff
+                    .iter()
+                    .map(|path| (path.clone(), media_type.clone()))
+                    .map(|(path, media_type)| Attachment { path, media_type, bytes: 3 });
+                let attachments = attachments.collect();
+                let duration_ms = 7;
+                Fact::ToolFinished(ToolFinished {
+                    call_id,
+                    tool,
+                    text,
+                    is_error,
+                    duration_ms,
+                    diff,
+                    attachments,
+                    media,
+                })
+            }
+        ),
         (text(), usage(), proptest::option::of(amount())).prop_map(|(summary, usage, cost_usd)| {
             Fact::Compacted(Compacted { summary, messages: 3, usage, cost_usd })
         }),

@@ -249,6 +249,7 @@ impl Search<'_> {
             output_tokens: facts.output_tokens,
             price: facts.price,
             thinking: facts.thinking,
+            takes_media: facts.takes_media,
         };
         Choice::new(choice, from)
     }

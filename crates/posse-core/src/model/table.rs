@@ -19,6 +19,8 @@ pub struct ModelFacts {
     pub price: Option<Price>,
     /// How it is asked to think harder.
     pub thinking: ThinkingForm,
+    /// True when it can be shown pictures and documents.
+    pub takes_media: bool,
 }
 
 /// How a model is asked to think harder.
@@ -54,7 +56,12 @@ struct Row {
     usd: Option<Price>,
     #[serde(default)]
     thinking: ThinkingForm,
+    /// Absent where it is like the vendor's others.
+    media: Option<bool>,
 }
+
+/// Vendors whose models take pictures and documents unless their row says otherwise.
+const MEDIA_VENDORS: &[&str] = &["anthropic", "openai", "gemini"];
 
 static TABLE: LazyLock<Table> =
     LazyLock::new(|| serde_json::from_str(include_str!("data.json")).expect("the table of models is valid"));
@@ -70,7 +77,10 @@ pub fn facts(provider: &str, model: &str, settings: &Settings) -> ModelFacts {
         output_tokens: row.output,
         price: row.usd,
         thinking: row.thinking,
+        takes_media: false,
     });
+    let row_says = row.and_then(|row| row.media);
+    facts.takes_media = row_says.unwrap_or_else(|| MEDIA_VENDORS.contains(&provider));
     let own = settings.get("prices").and_then(|prices| prices.value.get(format!("{provider}/{model}")));
     if let Some(own) = own {
         let number = |key: &str| own.get(key).and_then(Value::as_f64);
@@ -79,6 +89,7 @@ pub fn facts(provider: &str, model: &str, settings: &Settings) -> ModelFacts {
             facts.price = Some(Price { input, output, cache_read, cache_write });
         }
         facts.context_tokens = own.get("context").and_then(Value::as_u64).or(facts.context_tokens);
+        facts.takes_media = own.get("media").and_then(Value::as_bool).unwrap_or(facts.takes_media);
         facts.output_tokens = own.get("max_output").and_then(Value::as_u64).or(facts.output_tokens);
     }
     facts

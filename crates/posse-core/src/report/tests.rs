@@ -3,7 +3,9 @@
 use expect_test::expect;
 
 use super::{Report, ResultSize};
-use crate::step::script::{RUN_ID, Run};
+use crate::event::{Attachment, Event, Fact};
+use crate::step::script::{RUN_ID, Run, finished};
+use crate::time::Time;
 
 fn report(run: &Run, is_owned: bool) -> Report<'_> {
     Report { run_id: RUN_ID, plan: &run.plan, transcript: &run.transcript, is_owned }
@@ -23,6 +25,25 @@ fn check_cut(script: &str, size: ResultSize, expected: (&str, bool)) {
     std::sync::Arc::make_mut(&mut run.plan).limits.result_bytes.value = 6;
     let json = report(&run, false).to_json(size);
     assert_eq!((json["result"].as_str(), json["truncated"].as_bool()), (Some(expected.0), Some(expected.1)));
+}
+
+#[test]
+fn a_file_that_was_attached_twice_is_there_once_as_it_was_last() {
+    let mut run = Run::play("start ask calls:a,b,c");
+    for (id, path, bytes) in [("a", "/w/chart.png", 1), ("b", "/w/notes.md", 2), ("c", "/w/chart.png", 3)] {
+        let Fact::ToolFinished(mut fact) = finished(id) else { panic!("not a result") };
+        let (path, media_type) = (path.to_owned(), "image/png".to_owned());
+        fact.attachments = vec![Attachment { path, media_type, bytes }];
+        let event = Event {
+            run_id: RUN_ID,
+            seq: run.transcript.next_seq,
+            at: Time(0),
+            fact: Fact::ToolFinished(fact),
+        };
+        run.transcript.append(&event).expect("a call that is open may finish");
+    }
+    expect![[r#"[{"path":"/w/notes.md","media_type":"image/png","bytes":2},{"path":"/w/chart.png","media_type":"image/png","bytes":3}]"#]]
+        .assert_eq(&report(&run, true).to_json(ResultSize::Whole)["attachments"].to_string());
 }
 
 #[test]

@@ -221,7 +221,16 @@ pub(crate) fn begun(id: &str, effectful: bool) -> Fact {
 pub(crate) fn finished(id: &str) -> Fact {
     let text = format!("result of {id}");
     let (call_id, tool) = (id.to_owned(), "Read".to_owned());
-    Fact::ToolFinished(ToolFinished { call_id, tool, text, is_error: false, duration_ms: 3 })
+    Fact::ToolFinished(ToolFinished {
+        call_id,
+        tool,
+        text,
+        is_error: false,
+        duration_ms: 3,
+        diff: None,
+        attachments: Vec::new(),
+        media: Vec::new(),
+    })
 }
 
 pub(crate) fn retried(context_too_long: bool) -> Fact {

@@ -619,6 +619,9 @@ fn a_call_that_was_interrupted_is_told_so() {
             text: "interrupted: it may or may not have taken effect; look before you do it again",
             is_error: true,
             duration_ms: 0,
+            diff: None,
+            attachments: [],
+            media: [],
         }
     "#]]
     .assert_eq(&format!("{finished:#?}\n"));

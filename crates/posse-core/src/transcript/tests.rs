@@ -6,9 +6,10 @@ use expect_test::{Expect, expect};
 
 use super::Transcript;
 use crate::event::{Answered, Asked, Event, Fact};
-use crate::message::{Finish, Message, Part, Role, Usage};
+use crate::message::{Finish, Media, Message, Part, Role, ToolResult, Usage};
 use crate::outcome::StopReason;
-use crate::step::script::{Run, begun, compacted, finished, stop};
+use crate::step::script::{RUN_ID, Run, begun, compacted, finished, plan, stop};
+use crate::time::Time;
 
 /// The conversation after a story, a line for each part.
 fn check(script: &str, expected: &Expect) {
@@ -461,4 +462,23 @@ fn a_summary_of_nothing_keeps_the_task() {
           </summary>
     "#]]
     .assert_eq(&shown(&run.transcript.messages));
+}
+
+#[test]
+fn what_an_earlier_run_showed_is_left_out_for_a_model_that_cannot_look() {
+    let media = vec![Media { media_type: "image/png".to_owned(), base64: "iVBORw==".into() }];
+    let (call_id, name, text) = ("a".to_owned(), "Read".to_owned(), "[a picture]".to_owned());
+    let result = ToolResult { call_id, name, text, is_error: false, media: media.clone() };
+    let prior = Arc::new(Message { role: Role::User, parts: vec![Part::ToolResult(result)] });
+    for (takes_media, expected) in
+        [(false, ("[a picture]\n[this model cannot see it]", vec![])), (true, ("[a picture]", media))]
+    {
+        let mut plan = plan();
+        plan.model.value.takes_media = takes_media;
+        plan.prior = vec![prior.clone()];
+        let event = Event { run_id: RUN_ID, seq: 1, at: Time(0), fact: Fact::Started(Arc::new(plan)) };
+        let transcript = Transcript::fold([&event]).expect("a run starts so");
+        let Part::ToolResult(result) = &transcript.messages[0].parts[0] else { panic!("{transcript:?}") };
+        assert_eq!((result.text.as_str(), result.media.clone()), expected);
+    }
 }

@@ -25,7 +25,7 @@ use super::{Engine, Job, Recorder, Running, Stop};
 use crate::provider::{Ask, Provider, Thinking};
 use crate::providers::Providers;
 use crate::store::{Durability, StoreError};
-use crate::tool::{self, ToolContext};
+use crate::tool::{self, Seen, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// The most tokens an answer is asked for, whatever the model could.
@@ -130,6 +130,10 @@ fn context(plan: &Plan, is_near: bool) -> ToolContext {
         workspace,
         is_near,
         output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
+        // Empty also when a run goes on after a crash: who knows what has happened to the files since.
+        seen: Arc::new(Seen::default()),
+        takes_media: plan.model.value.takes_media,
+        private_hosts: Arc::new([]),
     }
 }
 

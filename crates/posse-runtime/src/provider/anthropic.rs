@@ -7,7 +7,7 @@ mod stream;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
+use posse_core::message::{Api, Media, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -121,12 +121,50 @@ enum Block<'a> {
     },
     ToolResult {
         tool_use_id: Cow<'a, str>,
-        content: &'a str,
+        content: ResultContent<'a>,
         #[serde(skip_serializing_if = "is_false")]
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
+}
+
+/// What a tool answered: words, or words and media.
+struct ResultContent<'a> {
+    text: &'a str,
+    media: &'a [Media],
+}
+
+impl Serialize for ResultContent<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.media.is_empty() {
+            return serializer.serialize_str(self.text);
+        }
+        let text = std::iter::once(ResultBlock::Text { text: self.text });
+        serializer.collect_seq(text.chain(self.media.iter().map(ResultBlock::of)))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResultBlock<'a> {
+    Text { text: &'a str },
+    Image { source: Source<'a> },
+    Document { source: Source<'a> },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    r#type: &'static str,
+    media_type: &'a str,
+    data: &'a str,
+}
+
+impl<'a> ResultBlock<'a> {
+    fn of(media: &'a Media) -> ResultBlock<'a> {
+        let source = Source { r#type: "base64", media_type: &media.media_type, data: &media.base64 };
+        if media.is_image() { ResultBlock::Image { source } } else { ResultBlock::Document { source } }
+    }
 }
 
 #[derive(Serialize)]
@@ -217,7 +255,8 @@ fn tool_use(call: &ToolCall) -> Block<'_> {
 }
 
 fn tool_result(result: &ToolResult) -> Block<'_> {
-    let content = if result.text.trim().is_empty() { NO_OUTPUT } else { result.text.as_str() };
+    let text = if result.text.trim().is_empty() { NO_OUTPUT } else { result.text.as_str() };
+    let content = ResultContent { text, media: &result.media };
     let tool_use_id = plain(&result.call_id);
     Block::ToolResult { tool_use_id, content, is_error: result.is_error, cache_control: None }
 }

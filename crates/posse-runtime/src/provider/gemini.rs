@@ -7,7 +7,7 @@ mod stream;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
+use posse_core::message::{Api, Media, Message, Part, Role, Schema, Seal, ToolCall, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ struct Content<'a> {
     parts: Vec<WirePart<'a>>,
 }
 
-/// A part as the API has it: one of text, call and response, and what goes with it.
+/// A part as the API has it: one of text, call, response and media, and what goes with it.
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct WirePart<'a> {
@@ -115,7 +115,16 @@ struct WirePart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    inline_data: Option<InlineData<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InlineData<'a> {
+    mime_type: &'a str,
+    data: &'a str,
 }
 
 #[derive(Serialize)]
@@ -221,9 +230,11 @@ fn parts(message: &Message) -> Vec<WirePart<'_>> {
     let is_result = |part: &&Part| matches!(part, Part::ToolResult(_));
     let results = message.parts.iter().filter(is_result);
     let others = message.parts.iter().filter(|part| !is_result(part));
-    let mut written = Vec::with_capacity(message.parts.len());
+    let mut written: Vec<_> = results.clone().filter_map(as_response).collect();
+    // Beside the responses and not in them, which only the newest models read.
+    written.extend(results.filter_map(as_media).flatten().map(inline_data));
     let mut signature = None;
-    for part in results.chain(others) {
+    for part in others {
         // A signature whose text is gone goes on an empty one, where it was.
         if !matches!(part, Part::Text { .. }) {
             written.extend(signature.take().map(signed_nothing));
@@ -240,7 +251,7 @@ fn parts(message: &Message) -> Vec<WirePart<'_>> {
                 }
             },
             Part::ToolCall(call) => Some(function_call(call)),
-            Part::ToolResult(result) => Some(function_response(result)),
+            Part::ToolResult(_) => None,
         });
     }
     written.extend(signature.map(signed_nothing));
@@ -249,6 +260,25 @@ fn parts(message: &Message) -> Vec<WirePart<'_>> {
         written.push(WirePart { text: Some(NO_WORDS), ..WirePart::default() });
     }
     written
+}
+
+fn as_response(part: &Part) -> Option<WirePart<'_>> {
+    match part {
+        Part::ToolResult(result) => Some(function_response(result)),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall(_) => None,
+    }
+}
+
+fn as_media(part: &Part) -> Option<&[Media]> {
+    match part {
+        Part::ToolResult(result) => Some(&result.media),
+        Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall(_) => None,
+    }
+}
+
+fn inline_data(media: &Media) -> WirePart<'_> {
+    let data = InlineData { mime_type: &media.media_type, data: &media.base64 };
+    WirePart { inline_data: Some(data), ..WirePart::default() }
 }
 
 /// The signature of a thought and what it was put on.

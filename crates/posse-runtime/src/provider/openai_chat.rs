@@ -4,6 +4,7 @@
 
 mod decode;
 mod details;
+mod media;
 
 use std::borrow::Cow;
 
@@ -212,7 +213,9 @@ fn write_user(message: &Message, elements: &mut Elements<'_>) {
         }
     }
     let content = text_of(message);
-    if !content.is_empty() {
+    if let Some(message) = media::message(message, &content) {
+        elements.push(&message);
+    } else if !content.is_empty() {
         elements.push(&PlainMessage { role: "user", content });
     } else if elements.is_empty() {
         // A message without any element would leave a comma too many in the list.

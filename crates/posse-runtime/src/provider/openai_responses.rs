@@ -7,12 +7,12 @@ mod item;
 
 use std::borrow::Cow;
 
-use posse_core::message::{Api, Message, Part, Role, Schema, Seal, ToolSpec};
+use posse_core::message::{Api, Media, Message, Part, Role, Schema, Seal, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::openai::{self, Elements};
-use super::wire::{self, NO_OUTPUT, NO_WORDS};
+use super::wire::{self, DOCUMENT_NAME, DataUrl, NO_OUTPUT, NO_WORDS};
 use super::{Ask, Decoder, Protocol, ProviderError, Thinking};
 
 /// The field of a reasoning item without which a server that keeps nothing cannot use it.
@@ -119,7 +119,44 @@ struct FunctionCall<'a> {
 struct FunctionCallOutput<'a> {
     r#type: &'static str,
     call_id: &'a str,
-    output: &'a str,
+    output: Output<'a>,
+}
+
+/// What a tool answered: words, or words and media.
+struct Output<'a> {
+    text: &'a str,
+    media: &'a [Media],
+}
+
+impl Serialize for Output<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.media.is_empty() {
+            return serializer.serialize_str(self.text);
+        }
+        let text = std::iter::once(OutputItem::Text { text: self.text });
+        serializer.collect_seq(text.chain(self.media.iter().map(OutputItem::of)))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum OutputItem<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image { image_url: DataUrl<'a> },
+    #[serde(rename = "input_file")]
+    File { filename: &'static str, file_data: DataUrl<'a> },
+}
+
+impl<'a> OutputItem<'a> {
+    fn of(media: &'a Media) -> OutputItem<'a> {
+        if media.is_image() {
+            OutputItem::Image { image_url: DataUrl(media) }
+        } else {
+            OutputItem::File { filename: DOCUMENT_NAME, file_data: DataUrl(media) }
+        }
+    }
 }
 
 impl<'a> Head<'a> {
@@ -175,7 +212,10 @@ fn write_user(message: &Message, elements: &mut Elements<'_>) {
             Part::ToolResult(result) => elements.push(&FunctionCallOutput {
                 r#type: "function_call_output",
                 call_id: &result.call_id,
-                output: if result.text.is_empty() { NO_OUTPUT } else { &result.text },
+                output: Output {
+                    text: if result.text.is_empty() { NO_OUTPUT } else { &result.text },
+                    media: &result.media,
+                },
             }),
             Part::Text { text } if !text.is_empty() => texts.push(text.as_str()),
             Part::Text { .. } | Part::Thinking { .. } | Part::ToolCall(_) => {}

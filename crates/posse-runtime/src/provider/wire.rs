@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Deref;
 
-use posse_core::message::{Finish, Part, ToolCall, Usage};
+use posse_core::message::{Finish, Media, Part, ToolCall, Usage};
 use posse_core::text::one_line;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -66,6 +66,18 @@ impl Deref for Words<'_> {
         &self.0
     }
 }
+
+/// Media as a URL that holds it.
+pub(super) struct DataUrl<'a>(pub &'a Media);
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("data:{};base64,{}", self.0.media_type, self.0.base64))
+    }
+}
+
+/// The name of a document where an API wants one.
+pub(super) const DOCUMENT_NAME: &str = "document.pdf";
 
 /// Writes a value as JSON.
 pub(super) fn write(value: &impl Serialize, out: &mut Vec<u8>) {

@@ -12,17 +12,22 @@ use posse_core::message::ToolSpec;
 use serde_json::Value;
 
 use super::bound::clip;
-use super::{Calling, Effect, Tool, ToolContext, ToolOutput};
+use super::{Calling, Effect, Tool, ToolContext, ToolOutput, Touch};
 
-/// What a tool does with an input: the text to show, or why it could not be done.
-pub(super) type Work = fn(&Value, &ToolContext, &Stop) -> Result<String, String>;
+/// What a tool does with an input: what it has to show, or why it could not be done.
+pub(super) type Work = fn(&Value, &ToolContext, &Stop) -> Result<ToolOutput, String>;
 
 /// The same where it can be done without waiting for anybody; `None` leaves it to the other.
-pub(super) type AtOnce = fn(&Value, &ToolContext) -> Option<Result<String, String>>;
+pub(super) type AtOnce = fn(&Value, &ToolContext) -> Option<Result<ToolOutput, String>>;
 
-/// A tool that only looks at files.
-pub(super) struct ReadOnlyTool {
+/// What a call with that input would touch.
+pub(super) type Touches = fn(&Value, &ToolContext) -> Vec<Touch>;
+
+/// A tool that works on files.
+pub(super) struct FileTool {
     spec: LazyLock<ToolSpec>,
+    effect: Effect,
+    touches: Touches,
     work: Work,
     at_once: Option<AtOnce>,
 }
@@ -40,25 +45,35 @@ pub(super) struct Stoppable<R> {
 /// Sets the flag when the future that owns it is dropped, done or not.
 struct StopWhenDropped(Stop);
 
-impl ReadOnlyTool {
-    /// A tool whose spec is made at its first use.
-    pub(super) const fn new(spec: fn() -> ToolSpec, work: Work) -> ReadOnlyTool {
-        ReadOnlyTool { spec: LazyLock::new(spec), work, at_once: None }
+impl FileTool {
+    /// A tool that only looks, and whose spec is made at its first use.
+    pub(super) const fn read_only(spec: fn() -> ToolSpec, touches: Touches, work: Work) -> FileTool {
+        FileTool { spec: LazyLock::new(spec), effect: Effect::ReadOnly, touches, work, at_once: None }
     }
 
-    /// A tool with a short way for what needs no waiting.
-    pub(super) const fn with_at_once(spec: fn() -> ToolSpec, work: Work, at_once: AtOnce) -> ReadOnlyTool {
-        ReadOnlyTool { spec: LazyLock::new(spec), work, at_once: Some(at_once) }
+    /// A tool that changes files.
+    pub(super) const fn effectful(spec: fn() -> ToolSpec, touches: Touches, work: Work) -> FileTool {
+        FileTool { spec: LazyLock::new(spec), effect: Effect::Effectful, touches, work, at_once: None }
+    }
+
+    /// The same with a short way for what needs no waiting.
+    pub(super) const fn with_at_once(mut self, at_once: AtOnce) -> FileTool {
+        self.at_once = Some(at_once);
+        self
     }
 }
 
-impl Tool for ReadOnlyTool {
+impl Tool for FileTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
     fn effect(&self) -> Effect {
-        Effect::ReadOnly
+        self.effect
+    }
+
+    fn touches(&self, input: &Value, context: &ToolContext) -> Vec<Touch> {
+        (self.touches)(input, context)
     }
 
     fn call<'a>(&'a self, input: &'a Value, context: &'a ToolContext) -> Calling<'a> {
@@ -120,9 +135,9 @@ pub(super) async fn run(work: Work, input: Value, context: ToolContext) -> ToolO
     }
 }
 
-fn output(done: Result<String, String>, bytes_max: usize) -> ToolOutput {
+fn output(done: Result<ToolOutput, String>, bytes_max: usize) -> ToolOutput {
     match done {
-        Ok(text) => ToolOutput::ok(clip(text, bytes_max)),
+        Ok(output) => ToolOutput { text: clip(output.text, bytes_max), ..output },
         Err(text) => ToolOutput::error(clip(text, bytes_max)),
     }
 }

@@ -9,16 +9,19 @@ use ignore::DirEntry;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ToolContext;
-use super::blocking::{ReadOnlyTool, Stop};
+use super::blocking::{FileTool, Stop};
 use super::bound::{Bounded, thousands};
 use super::input::{read_input, spec};
 use super::path::{self, Target};
 use super::tree::Tree;
+use super::{ToolContext, ToolOutput, touch};
 
 /// The tool.
-pub(super) static TOOL: ReadOnlyTool =
-    ReadOnlyTool::new(|| spec("Glob", include_str!("glob.md"), include_str!("glob.json")), glob);
+pub(super) static TOOL: FileTool = FileTool::read_only(
+    || spec("Glob", include_str!("glob.md"), include_str!("glob.json")),
+    |input, context| touch::look(input, "path", context),
+    glob,
+);
 
 /// How many paths are shown.
 const PATHS_MAX: usize = 1_000;
@@ -29,7 +32,7 @@ struct Input {
     path: Option<String>,
 }
 
-fn glob(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, String> {
+fn glob(input: &Value, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
     let input: Input = read_input(input)?;
     let (root, pattern) = root_and_pattern(&input, context)?;
     if !root.is_directory() {
@@ -48,7 +51,7 @@ fn glob(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
     }
     // By nothing that differs between two copies of a tree, so that a recorded run replays anywhere.
     found.sort();
-    Ok(show(&found, &input.pattern, tree.notes(context), context))
+    Ok(ToolOutput::ok(show(&found, &input.pattern, tree.notes(context), context)))
 }
 
 /// Where to look and for what: a pattern may be absolute, and then says both.
@@ -56,7 +59,7 @@ fn root_and_pattern(input: &Input, context: &ToolContext) -> Result<(Target, Str
     if Path::new(&input.pattern).is_absolute() {
         let absolute = path::below_workspace(Path::new(&input.pattern), context);
         let Ok(pattern) = absolute.strip_prefix(&context.workspace) else {
-            return Err(path::outside(&input.pattern, context));
+            return Err(path::outside(&input.pattern, "read", context));
         };
         return Ok((path::resolve("", context)?, pattern.to_string_lossy().into_owned()));
     }

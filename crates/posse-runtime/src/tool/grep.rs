@@ -17,16 +17,19 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::found::{Asked, Found, Mode, Shown};
-use super::ToolContext;
-use super::blocking::{ReadOnlyTool, Stop, Stoppable};
+use super::blocking::{FileTool, Stop, Stoppable};
 use super::bound::{Bounded, counted};
 use super::input::{count, read_input, spec};
 use super::path;
 use super::tree::{Tally, Tree};
+use super::{ToolContext, ToolOutput, touch};
 
 /// The tool.
-pub(super) static TOOL: ReadOnlyTool =
-    ReadOnlyTool::new(|| spec("Grep", include_str!("grep.md"), include_str!("grep.json")), grep);
+pub(super) static TOOL: FileTool = FileTool::read_only(
+    || spec("Grep", include_str!("grep.md"), include_str!("grep.json")),
+    |input, context| touch::look(input, "path", context),
+    grep,
+);
 
 /// How many lines or paths are shown where the model does not say.
 const HEAD_DEFAULT: u64 = 250;
@@ -106,7 +109,7 @@ enum Looked {
     Binary,
 }
 
-fn grep(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, String> {
+fn grep(input: &Value, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
     let input: Input = read_input(input)?;
     let matcher = compile(&input)?;
     let target = path::resolve(input.path.as_deref().unwrap_or(""), context)?;
@@ -130,7 +133,7 @@ fn grep(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
         // A file that is named is not passed over in silence.
         return Err(format!("`{}` is binary; only text is searched", target.shown()));
     }
-    Ok(search.finish(tree.notes(context)))
+    Ok(ToolOutput::ok(search.finish(tree.notes(context))))
 }
 
 impl<'a> Search<'a> {

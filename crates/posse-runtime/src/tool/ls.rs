@@ -12,15 +12,18 @@ use rustix::fs::{AtFlags, Dir, FileType};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ToolContext;
-use super::blocking::{ReadOnlyTool, Stop};
+use super::blocking::{FileTool, Stop};
 use super::bound::{Bounded, counted, thousands};
 use super::input::{read_input, spec};
 use super::path;
+use super::{ToolContext, ToolOutput, touch};
 
 /// The tool.
-pub(super) static TOOL: ReadOnlyTool =
-    ReadOnlyTool::new(|| spec("LS", include_str!("ls.md"), include_str!("ls.json")), list);
+pub(super) static TOOL: FileTool = FileTool::read_only(
+    || spec("LS", include_str!("ls.md"), include_str!("ls.json")),
+    |input, context| touch::look(input, "path", context),
+    list,
+);
 
 /// How many entries are shown.
 const ENTRIES_MAX: usize = 1_000;
@@ -33,7 +36,7 @@ struct Input {
     ignore: Option<Vec<String>>,
 }
 
-fn list(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, String> {
+fn list(input: &Value, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
     let input: Input = read_input(input)?;
     let ignored = compile(input.ignore.as_deref().unwrap_or_default())?;
     let target = path::resolve(&input.path, context)?;
@@ -44,7 +47,7 @@ fn list(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
     let mut text = Bounded::new(context.output_bytes_max);
     if names.is_empty() {
         let but = if ignored.is_empty() { "" } else { ", but for what was to be ignored" };
-        return Ok(format!("[`{}` is empty{but}]", target.shown()));
+        return Ok(ToolOutput::ok(format!("[`{}` is empty{but}]", target.shown())));
     }
     let shown =
         names.iter().take(ENTRIES_MAX).take_while(|name| text.push(&describe(&directory, name))).count();
@@ -55,7 +58,7 @@ fn list(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, Str
         notes
             .push(format!("{shown} of {more}{all} entries; for the rest use ignore, or Glob with a pattern"));
     }
-    Ok(text.finish(&notes))
+    Ok(ToolOutput::ok(text.finish(&notes)))
 }
 
 /// The names that are not ignored, sorted, and whether those are all.

@@ -6,7 +6,7 @@ use std::fs::{self, File, FileType};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use posse_core::text::{closest, one_line, visible_line};
 use rustix::fs::{Mode, OFlags};
@@ -48,13 +48,47 @@ pub(super) fn resolve(written: &str, context: &ToolContext) -> Result<Target, St
     let path = below_workspace(Path::new(written), context);
     match path.canonicalize() {
         Ok(real) => match real.strip_prefix(&context.workspace) {
-            Err(_) => Err(outside(written, context)),
+            Err(_) => Err(outside(written, "read", context)),
             Ok(_) if is_of_kernel(&real) => {
                 Err(format!("`{}` is made up by the kernel; only files on disk can be read", quoted(written)))
             }
             Ok(relative) => Ok(Target { relative: relative.to_owned(), real }),
         },
         Err(error) => Err(unresolved(&path, written, &error, context)),
+    }
+}
+
+/// Finds where a path of the model leads or would lead, from the workspace: links that stay below it are followed,
+/// and only names that do not exist yet may be left over.
+pub(super) fn resolve_to_change(written: &str, context: &ToolContext) -> Result<PathBuf, String> {
+    let path = below_workspace(Path::new(written), context);
+    let name = || quoted(&path.strip_prefix(&context.workspace).unwrap_or(&path).to_string_lossy());
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let Some((part, real)) = existing else { return Err(outside(written, "changed", context)) };
+    let Ok(relative) = real.strip_prefix(&context.workspace) else {
+        return Err(outside(written, "changed", context));
+    };
+    if is_of_kernel(&real) {
+        return Err(format!("`{}` is made up by the kernel; only files on disk can be changed", name()));
+    }
+    let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
+    let Some(first) = rest.components().next() else { return Ok(relative.to_owned()) };
+    if !rest.components().all(|name| matches!(name, Component::Normal(_))) {
+        return Err(format!("`{}` leads up from a directory that does not exist", name()));
+    }
+    if written.contains('\0') {
+        return Err(format!("`{}` is no path: it has a NUL in it", name()));
+    }
+    match fs::symlink_metadata(real.join(first)) {
+        Ok(kind) if kind.is_symlink() => {
+            Err(format!("`{}` is or goes through a link that leads nowhere", name()))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && real.is_dir() => Ok(relative.join(rest)),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory || !real.is_dir() => {
+            Err(format!("`{}` cannot be made: `{}` is a file", name(), shown(relative)))
+        }
+        Ok(_) => Err(format!("`{}` cannot be reached", name())),
+        Err(error) => Err(format!("`{}` cannot be reached: {}", name(), error.kind())),
     }
 }
 
@@ -74,10 +108,10 @@ pub(super) fn shown(relative: &Path) -> String {
     visible_line(&relative.to_string_lossy())
 }
 
-/// Says that a path leads out.
-pub(super) fn outside(written: &str, context: &ToolContext) -> String {
+/// Says that a path leads out, to where nothing can be `done`.
+pub(super) fn outside(written: &str, done: &str, context: &ToolContext) -> String {
     let workspace = context.workspace_shown.display();
-    format!("`{}` is outside the workspace {workspace}; only files below it can be read", quoted(written))
+    format!("`{}` is outside the workspace {workspace}; only files below it can be {done}", quoted(written))
 }
 
 /// Opens a regular file without ever waiting for it, and says how many bytes it has.
@@ -118,7 +152,7 @@ pub(super) fn is_of_kernel(real: &Path) -> bool {
 
 /// Opens step by step from the workspace and follows no link, so that no change of the tree on the way,
 /// such as a directory that becomes a link, can lead out.
-fn open_below(relative: &Path, flags: OFlags, context: &ToolContext) -> io::Result<OwnedFd> {
+pub(super) fn open_below(relative: &Path, flags: OFlags, context: &ToolContext) -> io::Result<OwnedFd> {
     let always = OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let step = always | OFlags::RDONLY | OFlags::DIRECTORY;
     let mut opened = rustix::fs::open(&context.workspace, step, Mode::empty())?;
@@ -134,7 +168,7 @@ fn open_below(relative: &Path, flags: OFlags, context: &ToolContext) -> io::Resu
 fn unresolved(path: &Path, written: &str, error: &io::Error, context: &ToolContext) -> String {
     let nearest = path.ancestors().skip(1).find_map(|directory| directory.canonicalize().ok());
     if !nearest.is_some_and(|directory| directory.starts_with(&context.workspace)) {
-        return outside(written, context);
+        return outside(written, "read", context);
     }
     let name = quoted(&path.strip_prefix(&context.workspace).unwrap_or(path).to_string_lossy());
     match error.kind() {

@@ -1,6 +1,8 @@
-//! `Read`: the lines of a text file, a page at a time.
+//! `Read`: the lines of a text file, a page at a time, or a picture or document whole.
 //!
-//! Files are streamed, never held whole. How paths are judged is not decided here.
+//! Text is streamed, never held whole. How paths are judged is not decided here.
+
+mod media;
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Take};
@@ -9,18 +11,20 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ToolContext;
-use super::blocking::{ReadOnlyTool, Stop, Stoppable};
+use super::blocking::{FileTool, Stop, Stoppable};
 use super::bound::{Bounded, counted, thousands};
 use super::input::{count, read_input, spec};
-use super::{near, path};
+use super::kind::HEAD_BYTES;
+use super::seen::{self, Hashing};
+use super::{ToolContext, ToolOutput, near, path, touch};
 
 /// The tool.
-pub(super) static TOOL: ReadOnlyTool = ReadOnlyTool::with_at_once(
+pub(super) static TOOL: FileTool = FileTool::read_only(
     || spec("Read", include_str!("read.md"), include_str!("read.json")),
+    |input, context| touch::look(input, "file_path", context),
     read,
-    read_at_once,
-);
+)
+.with_at_once(read_at_once);
 
 /// How many lines are shown where the model does not say.
 const LINES_DEFAULT: u64 = 2_000;
@@ -31,8 +35,6 @@ const LINE_BYTES_MAX: u64 = LINE_CHARACTERS_MAX as u64 * 4 + 8;
 /// How far a file is read, for lines to show and for counting the others.
 const SCAN_BYTES_MAX: u64 = SCAN_MIB_MAX << 20;
 const SCAN_MIB_MAX: u64 = 64;
-/// How much of a file is looked at to tell whether it is text.
-const HEAD_BYTES: usize = 8 << 10;
 
 #[derive(Deserialize)]
 struct Input {
@@ -71,19 +73,31 @@ struct Page {
     line: String,
 }
 
-fn read(input: &Value, context: &ToolContext, stop: &Stop) -> Result<String, String> {
+fn read(input: &Value, context: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
     let input: Input = read_input(input)?;
     let target = path::resolve(&input.file_path, context)?;
     let (file, size) = path::open_regular(&target.relative, context)?;
-    let file = BufReader::with_capacity(HEAD_BYTES, Stoppable::new(file, stop));
-    show(file, size, &target.relative, &input, context)
+    let mut file = BufReader::with_capacity(HEAD_BYTES, Hashing::new(Stoppable::new(file, stop)));
+    let head = file.fill_buf().map_err(|error| format!("`{}` cannot be read: {error}", target.shown()))?;
+    if let Some(kind) = media::kind(head) {
+        return media::show(file, kind, &target.relative, context);
+    }
+    let text = show(&mut file, size, &target.relative, &input, context)?;
+    // Any page of a file passes all of it, to count its lines, but for files too large to be changed anyway.
+    context.seen.note(&target.relative, file.into_inner().finish());
+    Ok(ToolOutput::ok(text))
 }
 
 /// The same for a small file that is at hand.
-fn read_at_once(input: &Value, context: &ToolContext) -> Option<Result<String, String>> {
+fn read_at_once(input: &Value, context: &ToolContext) -> Option<Result<ToolOutput, String>> {
     let input: Input = read_input(input).ok()?;
-    let near = near::read(&input.file_path, context)?;
-    Some(show(near.bytes.as_slice(), near.bytes.len() as u64, &near.relative, &input, context))
+    // A picture is left to the other, which may take its time.
+    let near = near::read(&input.file_path, context).filter(|near| media::kind(&near.bytes).is_none())?;
+    let shown = show(near.bytes.as_slice(), near.bytes.len() as u64, &near.relative, &input, context);
+    if shown.is_ok() {
+        context.seen.note(&near.relative, seen::hash(&near.bytes));
+    }
+    Some(shown.map(ToolOutput::ok))
 }
 
 fn show(

@@ -3,15 +3,20 @@
 use std::future::{Future, poll_fn};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Barrier;
+use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::{fs, panic};
 
 use expect_test::{Expect, expect};
+use posse_core::message::{ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
 use super::blocking::{Stop, run};
-use super::{AVAILABLE, Effect, OUTPUT_BYTES_MAX_DEFAULT, ToolContext, ToolOutput, builtin};
+use super::{
+    AVAILABLE, EFFECTFUL, Effect, Endpoint, EngineKind, OUTPUT_BYTES_MAX_DEFAULT, REACHING, Tool,
+    ToolContext, ToolOutput, WebSearch, builtin,
+};
+use crate::toolbox::Toolbox;
 
 /// A workspace that is known to the model as `/shown`.
 pub(super) struct Room {
@@ -41,6 +46,9 @@ impl Room {
             workspace_shown,
             is_near: false,
             output_bytes_max: OUTPUT_BYTES_MAX_DEFAULT,
+            seen: Arc::default(),
+            takes_media: false,
+            private_hosts: Arc::new([]),
         };
         let room = Room { directory, locked: Vec::new(), context };
         for (name, content) in files {
@@ -82,6 +90,14 @@ impl Room {
         fs::File::open(&path).is_err()
     }
 
+    /// Takes the permission to write away; false when that means nothing, as for root.
+    pub(super) fn protect(&mut self, name: &str) -> bool {
+        let path = self.path(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o500)).unwrap();
+        self.locked.push(path.clone());
+        fs::File::create(path.join("probe")).is_err()
+    }
+
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.context.workspace.join(name)
     }
@@ -105,7 +121,7 @@ impl Room {
     }
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
@@ -233,27 +249,90 @@ fn a_message_about_a_long_path_is_short() {
 #[test]
 fn the_table_has_the_tools_in_their_order() {
     let names: Vec<&str> = super::BUILTIN.iter().map(|tool| tool.spec().name).collect();
-    assert_eq!(names, AVAILABLE);
-    assert!(AVAILABLE.iter().all(|name| builtin(name).unwrap().effect() == Effect::ReadOnly));
+    assert_eq!(names, [AVAILABLE, EFFECTFUL, REACHING].concat());
+    let effect = |name: &&str| builtin(name).unwrap().effect();
+    assert!(AVAILABLE.iter().chain(REACHING).all(|name| effect(name) == Effect::ReadOnly));
+    assert!(EFFECTFUL.iter().all(|name| effect(name) == Effect::Effectful));
     assert!(builtin("read").is_none());
+}
+
+fn web_search() -> WebSearch {
+    let url = "http://127.0.0.1/".parse().unwrap();
+    WebSearch::new(Endpoint { kind: EngineKind::Searxng, url, key: None })
+}
+
+/// What a tool's schema says to an input.
+fn check_input(tool: &str, input: Value, expected: &Expect) {
+    let names = [AVAILABLE, EFFECTFUL, REACHING].concat();
+    let toolbox = Toolbox::of(&names).with(Arc::new(web_search()));
+    let offered: Vec<String> = toolbox.names().iter().map(|name| (*name).to_owned()).collect();
+    let (id, name) = ("call_1".to_owned(), tool.to_owned());
+    let call = ToolCall { id, name, input, malformed: None, seal: None };
+    expected.assert_eq(&toolbox.check(&call, &offered).map_or_else(|error| error, |_| "fits".to_owned()));
+}
+
+#[test]
+fn inputs_as_claude_code_has_them_fit() {
+    let edit = json!({ "old_string": "a", "new_string": "b", "replace_all": true });
+    let todo = json!({ "content": "a", "status": "in_progress", "activeForm": "doing a" });
+    for (tool, input) in [
+        ("Write", json!({ "file_path": "/a", "content": "" })),
+        ("Edit", json!({ "file_path": "/a", "old_string": "a", "new_string": "b", "replace_all": false })),
+        ("MultiEdit", json!({ "file_path": "/a", "edits": [edit] })),
+        (
+            "NotebookEdit",
+            json!({ "notebook_path": "/a", "cell_id": "x", "new_source": "", "cell_type": "code", "edit_mode": "insert" }),
+        ),
+        ("TodoWrite", json!({ "todos": [todo] })),
+        ("AttachFile", json!({ "path": "/a" })),
+        ("AttachFile", json!({ "file_path": "/a" })),
+        ("WebFetch", json!({ "url": "https://example.org", "prompt": "what is it?" })),
+        ("WebSearch", json!({ "query": "ab", "allowed_domains": ["a.org"], "blocked_domains": [] })),
+    ] {
+        check_input(tool, input, &expect!["fits"]);
+    }
+    check_input(
+        "MultiEdit",
+        json!({ "file_path": "/a", "edits": [] }),
+        &expect!["The input of `MultiEdit` is wrong: /edits: [] has less than 1 item"],
+    );
+    check_input(
+        "TodoWrite",
+        json!({ "todos": [{ "content": "a", "status": "done" }] }),
+        &expect![[
+            r#"The input of `TodoWrite` is wrong: /todos/0/status: "done" is not one of "pending", "in_progress" or "completed""#
+        ]],
+    );
+    check_input(
+        "Write",
+        json!({ "content": 1 }),
+        &expect![[
+            r#"The input of `Write` is wrong: "file_path" is a required property; /content: 1 is not of type "string""#
+        ]],
+    );
 }
 
 #[test]
 fn the_tools_cost_a_model_few_bytes() {
-    let bytes = |name: &str| {
-        let spec = builtin(name).unwrap().spec();
+    let bytes_of = |spec: &ToolSpec| {
         let told = json!({ "name": spec.name, "description": spec.description, "schema": spec.schema });
         told.to_string().len()
     };
+    let bytes = |name: &str| bytes_of(builtin(name).unwrap().spec());
     assert!(bytes("Read") <= 1_000, "{}", bytes("Read"));
-    let all: usize = AVAILABLE.iter().map(|name| bytes(name)).sum();
-    assert!(all <= 3_000, "{all}");
-    expect!["596 of 2746 bytes"].assert_eq(&format!("{} of {all} bytes", bytes("Read")));
+    let all = |names: &[&str]| names.iter().map(|name| bytes(name)).sum::<usize>();
+    let looking = all(&AVAILABLE[..4]);
+    assert!(looking <= 3_000, "{looking}");
+    let others = all(&AVAILABLE[4..]) + all(EFFECTFUL) + all(REACHING) + bytes_of(web_search().spec());
+    // With every tool there will be, a request has at most 12 KB of our words.
+    assert!(others <= 5_500, "{others}");
+    expect!["596 of 2746, and 3205 bytes"]
+        .assert_eq(&format!("{} of {looking}, and {others} bytes", bytes("Read")));
 }
 
 #[test]
 fn work_that_panics_gives_a_result() {
-    fn broken(_: &Value, _: &ToolContext, _: &Stop) -> Result<String, String> {
+    fn broken(_: &Value, _: &ToolContext, _: &Stop) -> Result<ToolOutput, String> {
         // Silent: the panic is what is tested.
         panic::resume_unwind(Box::new("the reason"))
     }
@@ -264,13 +343,13 @@ fn work_that_panics_gives_a_result() {
 #[test]
 fn abandoned_work_is_told_to_stop() {
     static MEETING: Barrier = Barrier::new(2);
-    fn patient(_: &Value, _: &ToolContext, stop: &Stop) -> Result<String, String> {
+    fn patient(_: &Value, _: &ToolContext, stop: &Stop) -> Result<ToolOutput, String> {
         MEETING.wait();
         while !stop.is_set() {
             std::thread::yield_now();
         }
         MEETING.wait();
-        Ok(String::new())
+        Ok(ToolOutput::default())
     }
     block_on(async {
         let mut call = Box::pin(run(patient, json!({}), Room::with(&[]).context.clone()));

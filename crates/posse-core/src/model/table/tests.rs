@@ -114,3 +114,21 @@ fn a_vendors_own_names_begin_as_it_says() {
         assert!(vendor.prefixes.iter().any(|prefix| row.id.starts_with(prefix)), "{}", row.id);
     }
 }
+
+#[test]
+fn who_takes_pictures_is_the_vendors_and_the_rows_and_the_persons_word() {
+    let own = Setting { value: json!({ "ollama/llava": { "media": true } }), from: "config".to_owned() };
+    let settings = Settings([("prices".to_owned(), own)].into());
+    for (provider, model, takes_media) in [
+        ("anthropic", "claude-sonnet-4-5", true),
+        ("anthropic", "claude-of-tomorrow", true),
+        ("openai", "gpt-4o", true),
+        ("openai", "o3-mini", false),
+        ("gemini", "gemini-2.5-pro", true),
+        ("openrouter", "some/model", false),
+        ("ollama", "qwen3", false),
+        ("ollama", "llava", true),
+    ] {
+        assert_eq!(facts(provider, model, &settings).takes_media, takes_media, "{provider}/{model}");
+    }
+}

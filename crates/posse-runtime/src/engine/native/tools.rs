@@ -93,10 +93,20 @@ impl NativeRun<'_> {
     }
 
     fn finished(&mut self, call: &ToolCall, output: ToolOutput, duration_ms: u64) {
-        let ToolOutput { text, is_error } = output;
+        let ToolOutput { text, is_error, diff, attachments, media } = output;
         // A key that a tool came upon goes neither into the log nor to the model.
         let text = self.engine.without_secrets(text);
+        let diff = diff.map(|diff| self.engine.without_secrets(diff));
         let (call_id, tool) = (call.id.clone(), call.name.clone());
-        self.note(Fact::ToolFinished(ToolFinished { call_id, tool, text, is_error, duration_ms }));
+        self.note(Fact::ToolFinished(ToolFinished {
+            call_id,
+            tool,
+            text,
+            is_error,
+            duration_ms,
+            diff,
+            attachments,
+            media,
+        }));
     }
 }

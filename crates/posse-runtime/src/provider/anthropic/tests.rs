@@ -70,7 +70,7 @@ fn call(id: &str, path: &str) -> Part {
 
 fn result(id: &str, text: &str, is_error: bool) -> Part {
     let (call_id, name) = (id.to_owned(), "read".to_owned());
-    Part::ToolResult(ToolResult { call_id, name, text: text.to_owned(), is_error })
+    Part::ToolResult(ToolResult { call_id, name, text: text.to_owned(), is_error, media: Vec::new() })
 }
 
 fn assistant(parts: Vec<Part>) -> Message {

@@ -102,7 +102,13 @@ fn call(id: &str, path: &str) -> Part {
 
 fn result(call_id: &str, text: &str) -> Part {
     let (call_id, text) = (call_id.to_owned(), text.to_owned());
-    Part::ToolResult(ToolResult { call_id, name: "Read".to_owned(), text, is_error: false })
+    Part::ToolResult(ToolResult {
+        call_id,
+        name: "Read".to_owned(),
+        text,
+        is_error: false,
+        media: Vec::new(),
+    })
 }
 
 fn thinking(api: Api) -> Part {

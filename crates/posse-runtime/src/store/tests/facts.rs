@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use posse_core::event::{
-    Answered, Asked, Compacted, Fact, Note, NoteKind, Retried, Said, StopAsked, ToolFinished, ToolStarted,
+    Answered, Asked, Attachment, Compacted, Fact, Note, NoteKind, Retried, Said, StopAsked, ToolFinished,
+    ToolStarted,
 };
-use posse_core::message::{Api, Finish, Message, Part, Role, Seal, ToolCall, Usage};
+use posse_core::message::{Api, Finish, Media, Message, Part, Role, Seal, ToolCall, Usage};
 use posse_core::outcome::{Outcome, RunError, StopReason};
 use serde_json::json;
 
@@ -42,6 +43,13 @@ pub(super) fn every_kind() -> Vec<Fact> {
             text: ODD.repeat(1_000),
             is_error: true,
             duration_ms: 7,
+            diff: Some(ODD.to_owned()),
+            attachments: vec![Attachment {
+                path: ODD.to_owned(),
+                media_type: ODD.to_owned(),
+                bytes: u64::MAX,
+            }],
+            media: vec![Media { media_type: ODD.to_owned(), base64: ODD.into() }],
         }),
         Fact::Compacted(Compacted { summary: ODD.to_owned(), messages: 2, usage, cost_usd: None }),
         Fact::Said(Said { from: "cli".to_owned(), text: ODD.to_owned() }),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::net::UnixListener;
 
 use expect_test::expect;
+use posse_core::message::Media;
 use serde_json::json;
 
 use super::super::tests::Room;
@@ -73,11 +74,10 @@ fn a_binary_file_is_named_by_its_content_or_its_name() {
     let room = Room::with(&[]);
     for (name, content, expected) in [
         (
-            "logo.txt",
-            &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
-            expect!["error: `logo.txt` is a PNG image, 16 bytes; Read shows only text"],
+            "photo.heic",
+            &b"\0\0\0\x18ftypheic"[..],
+            expect!["error: `photo.heic` is an MP4 video or HEIF image, 12 bytes; Read shows only text"],
         ),
-        ("a.pdf", b"%PDF-1.7\n", expect!["error: `a.pdf` is a PDF document, 9 bytes; Read shows only text"]),
         (
             "a.docx",
             b"PK\x03\x04\0\0",
@@ -96,6 +96,77 @@ fn a_binary_file_is_named_by_its_content_or_its_name() {
         room.write(name, content);
         room.check("Read", json!({ "file_path": name }), expected);
     }
+}
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+
+#[test]
+fn what_a_model_cannot_see_or_is_too_large_is_said() {
+    let mut room = Room::with(&[]);
+    room.write("logo.txt", PNG);
+    room.write("a.pdf", b"%PDF-1.7\n");
+    for name in ["big.png", "big.pdf"] {
+        room.write(name, if name == "big.png" { PNG } else { b"%PDF-1.7\n" });
+        File::options().write(true).open(room.path(name)).unwrap().set_len((10 << 20) + 1).unwrap();
+    }
+    for (name, expected) in [
+        (
+            "logo.txt",
+            expect!["error: `logo.txt` is image/png, 16 bytes; the model of this run cannot see it"],
+        ),
+        ("a.pdf", expect!["error: `a.pdf` is application/pdf, 9 bytes; the model of this run cannot see it"]),
+    ] {
+        room.check("Read", json!({ "file_path": name }), expected);
+    }
+    room.context.takes_media = true;
+    for (name, expected) in [
+        (
+            "big.png",
+            expect![
+                "error: `big.png` (image/png) is too large to be shown: it has more than 3,932,160 bytes"
+            ],
+        ),
+        (
+            "big.pdf",
+            expect![
+                "error: `big.pdf` (application/pdf) is too large to be shown: it has more than 10,485,760 bytes"
+            ],
+        ),
+    ] {
+        room.check("Read", json!({ "file_path": name }), expected);
+    }
+}
+
+#[test]
+fn a_picture_is_shown_whole_by_its_content_and_not_its_name() {
+    let mut room = Room::with(&[("fake.png", "words\n")]);
+    room.context.takes_media = true;
+    room.write("logo.txt", PNG);
+    room.write("b.jpg", b"\xff\xd8\xff\xe0");
+    room.write("c.gif", b"GIF89a\0");
+    room.write("d.webp", b"RIFF\x10\0\0\0WEBPVP8 ");
+    room.write("e.pdf", b"%PDF-1.7\n");
+    for is_near in [false, true] {
+        room.context.is_near = is_near;
+        for (name, media_type, base64) in [
+            ("logo.txt", "image/png", "iVBORw0KGgoAAAANSUhEUg=="),
+            ("b.jpg", "image/jpeg", "/9j/4A=="),
+            ("c.gif", "image/gif", "R0lGODlhAA=="),
+            ("d.webp", "image/webp", "UklGRhAAAABXRUJQVlA4IA=="),
+            ("e.pdf", "application/pdf", "JVBERi0xLjcK"),
+        ] {
+            let output = room.call("Read", &json!({ "file_path": name }));
+            let media = Media { media_type: media_type.to_owned(), base64: base64.into() };
+            assert_eq!((output.is_error, output.media), (false, vec![media]), "{name}: {}", output.text);
+        }
+        let output = room.call("Read", &json!({ "file_path": "fake.png" }));
+        assert_eq!((output.text.as_str(), output.media), ("     1\twords", Vec::new()));
+    }
+    room.check(
+        "Read",
+        json!({ "file_path": "logo.txt" }),
+        expect!["[`logo.txt`: image/png, 16 bytes, shown]"],
+    );
 }
 
 #[test]
