@@ -4,6 +4,7 @@
 
 mod limits;
 mod resolve;
+mod rules;
 mod system;
 mod tools;
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 use crate::id::RunId;
 use crate::message::Message;
 use crate::model::ModelChoice;
+use crate::rule::RuleSet;
 
 pub use limits::{Limits, Origin};
 pub use resolve::{Refusal, RefusalKind, Request, Setting, Settings, Surroundings, resolve};
@@ -75,6 +77,12 @@ pub struct Plan {
     pub effort: Option<Choice<String>>,
     /// The tools it is offered.
     pub tools: Vec<Choice<String>>,
+    /// The tools it would have been offered but for a rule, with the rule.
+    #[serde(default)]
+    pub withheld: Vec<Choice<String>>,
+    /// What it may do with them.
+    #[serde(default)]
+    pub rules: RuleSet,
     /// How it treats what no rule decides.
     pub permission_mode: Choice<String>,
     /// What keeps its processes in.

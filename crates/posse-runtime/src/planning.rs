@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Definition, Scope};
+use posse_core::definition::Definition;
 use posse_core::plan::{
     Choice, ContextFile, DefinitionSource, Plan, Refusal, RefusalKind, Request, Setting, Settings,
     Surroundings, resolve,
@@ -59,7 +59,6 @@ impl Planning<'_> {
             return Err(Refusal::unplannable("the definition cannot be used", "`posse check` says why"));
         };
         self.refuse_changed_recording(definition)?;
-        self.refuse_unheld_ceilings(definition)?;
         let mut models = self.providers.world();
         models.recorded = self.frozen.map(|frozen| frozen.model.clone());
         let frozen_workspace = self.frozen.map(|frozen| frozen.workspace.clone());
@@ -108,28 +107,6 @@ impl Planning<'_> {
             name(&wanted)
         );
         Err(Refusal::unplannable(message, "record it again with --record"))
-    }
-
-    /// What an operator has set and nothing here holds must not look as if it did.
-    fn refuse_unheld_ceilings(&self, definition: &Definition) -> Result<(), Refusal> {
-        let scope: Scope = self.entry.found.scope;
-        let ceiling = format!("ceilings.{}.deny", scope.as_str());
-        let rules = format!("rules.{}", definition.slug());
-        let restricts = |(key, _): &(&str, &Setting)| *key != "allow";
-        let set = self.settings.get(&ceiling).map(|setting| (ceiling.clone(), setting));
-        let ruled = self
-            .settings
-            .below(&rules)
-            .find(restricts)
-            .map(|(key, setting)| (format!("{rules}.{key}"), setting));
-        match set.or(ruled) {
-            None => Ok(()),
-            Some((key, setting)) => Err(Refusal {
-                kind: RefusalKind::Unavailable,
-                message: format!("`{key}` ({}) cannot be held by this version", setting.from),
-                help: Some("remove it, or do not run agents it is about".to_owned()),
-            }),
-        }
     }
 
     fn context_files(&self, definition: &Definition) -> Result<Vec<ContextFile>, Refusal> {

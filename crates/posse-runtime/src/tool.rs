@@ -12,6 +12,7 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
+mod held;
 mod input;
 mod kind;
 mod ls;
@@ -40,6 +41,7 @@ use posse_core::event::Attachment;
 use posse_core::message::{Media, ToolSpec};
 use serde_json::Value;
 
+pub use held::Held;
 pub use near::is_near;
 pub use seen::Seen;
 pub use touch::Touch;
@@ -109,6 +111,8 @@ pub struct ToolContext {
     pub is_near: bool,
     /// The most bytes of a result.
     pub output_bytes_max: usize,
+    /// What rules keep from it.
+    pub held: Arc<Held>,
     /// What this run has read and written, which is what it may replace.
     pub seen: Arc<Seen>,
     /// True when the model can be shown pictures and documents.

@@ -3,6 +3,7 @@
 use posse_core::message::Api;
 use posse_core::model::{ModelChoice, ThinkingForm};
 use posse_core::plan::{Block, Choice, DefinitionSource, Limits, Plan};
+use posse_core::rule::RuleSet;
 
 /// A plan for an agent without tools that asks the model at `base_url`.
 pub fn plan(api: Api, base_url: &str) -> Plan {
@@ -22,6 +23,8 @@ pub fn plan(api: Api, base_url: &str) -> Plan {
         model: chosen(model),
         effort: None,
         tools: Vec::new(),
+        withheld: Vec::new(),
+        rules: RuleSet::default(),
         permission_mode: chosen("default".to_owned()),
         isolation: chosen("none".to_owned()),
         workspace: chosen("/".to_owned()),

@@ -52,6 +52,10 @@ impl Service {
         };
         let store = SqliteStore::open(&path).map_err(|error| store_failed(&error))?;
         let engine = Native::new(self.toolbox, self.providers);
+        let engine = match &app.places.home {
+            Some(home) => engine.with_home(home),
+            None => engine,
+        };
         let means = Means {
             store: Arc::new(store),
             engine: Arc::new(engine),

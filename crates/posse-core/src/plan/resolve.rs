@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::rules;
 use super::system::{self, ContextFile};
 use super::tools;
 use super::{Choice, DefinitionSource, Limits, OutputContract, Plan};
@@ -185,7 +186,9 @@ pub fn resolve(
     ceiling.limit_budget(&mut limits.budget_usd, asks_for_money)?;
     refuse_uncountable_money(&limits, unpriced)?;
     refuse_long_input(request, &limits)?;
+    let rules = rules::rules(definition, surroundings, &ceiling, &mut warnings)?;
     let mut tools = tools::offered(definition, surroundings, &mut warnings)?;
+    let withheld = rules::withhold(&rules, &mut tools);
     ceiling.limit_tools(&mut tools, &mut warnings);
     let output = definition
         .output_schema
@@ -208,6 +211,8 @@ pub fn resolve(
         compaction_model: compaction,
         effort,
         tools,
+        withheld,
+        rules,
         permission_mode,
         isolation,
         workspace: Choice::new(surroundings.workspace.clone(), "working directory"),

@@ -2,10 +2,7 @@
 
 use super::resolve::at;
 use super::{Choice, Refusal, Surroundings};
-use crate::definition::{Definition, Permissions, ToolClass};
-
-/// Tools that do the same to a path, so that what a rule says about one of them is about all.
-const ALIKE: &[&[&str]] = &[&["Read", "Glob", "Grep", "LS"], &["Write", "Edit", "MultiEdit", "NotebookEdit"]];
+use crate::definition::{Definition, ToolClass};
 
 /// The tools to offer. A list never becomes "all", and a list of which nothing exists is refused.
 pub(super) fn offered(
@@ -17,9 +14,6 @@ pub(super) fn offered(
     let withheld = definition.disallowed_tools.iter().flatten();
     for tool in withheld {
         offered.retain(|choice| tool.class != ToolClass::Wildcard && choice.value != tool.name);
-    }
-    if let Some(permissions) = &definition.permissions {
-        withhold_by_rules(permissions, &mut offered, warnings);
     }
     Ok(offered)
 }
@@ -54,37 +48,4 @@ fn listed(
         warnings.push(format!("the agent runs without {}: not available here", missing.join(", ")));
     }
     Ok(offered)
-}
-
-/// A rule that would need a look at each call withholds every tool it could be about: narrower, never wider.
-fn withhold_by_rules(
-    permissions: &Permissions,
-    offered: &mut Vec<Choice<String>>,
-    warnings: &mut Vec<String>,
-) {
-    let restrictions = permissions.deny.iter().chain(&permissions.ask);
-    let otherwise = permissions.otherwise.iter().filter(|(_, decision)| *decision != "allow");
-    let otherwise = otherwise.map(|(tool, _)| tool);
-    for rule in restrictions.chain(otherwise) {
-        let (tool, pattern) = rule.split_once('(').unwrap_or((rule, ""));
-        if pattern.is_empty() && tool != "*" {
-            offered.retain(|choice| choice.value != tool);
-            continue;
-        }
-        let concerned = |choice: &Choice<String>| {
-            let alike = |tools: &&&[&str]| tools.contains(&tool) && tools.contains(&choice.value.as_str());
-            tool == "*" || choice.value == tool || ALIKE.iter().any(|tools| alike(&tools))
-        };
-        // About every path: what one tool may not read, another must not show.
-        if tool != "*" && (pattern == "*)" || pattern == "**)") {
-            offered.retain(|choice| !concerned(choice));
-            continue;
-        }
-        if !offered.iter().any(concerned) {
-            continue;
-        }
-        offered.clear();
-        warnings.push(format!("rule `{rule}` cannot be held call by call: the agent runs without tools"));
-        return;
-    }
 }

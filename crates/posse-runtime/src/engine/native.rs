@@ -4,6 +4,7 @@
 
 mod ask;
 mod compact;
+mod permit;
 mod tools;
 
 use std::collections::HashMap;
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use posse_core::event::{Answered, Asked, Fact, Note};
+use posse_core::id::RunId;
 use posse_core::message::{Answer, Message, Part, ToolSpec, Usage};
 use posse_core::model::{ModelChoice, ThinkingForm};
 use posse_core::outcome::{Outcome, RunError};
@@ -22,10 +24,11 @@ use posse_core::transcript::Transcript;
 use ask::{Audience, Question, Reply};
 
 use super::{Engine, Job, Recorder, Running, Stop};
+use crate::approver::Approver;
 use crate::provider::{Ask, Provider, Thinking};
 use crate::providers::Providers;
 use crate::store::{Durability, StoreError};
-use crate::tool::{self, Seen, ToolContext};
+use crate::tool::{self, Held, Seen, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// The most tokens an answer is asked for, whatever the model could.
@@ -40,6 +43,8 @@ pub struct Native {
     /// Workspaces that were looked at, and whether they are on a disk of this machine.
     // Held for a few instructions and never across an await: runs of one engine share what was found.
     near: Mutex<HashMap<String, bool>>,
+    /// What `~` in a rule stands for.
+    home: String,
 }
 
 /// How long a file system may take to say what it is.
@@ -49,7 +54,14 @@ impl Native {
     /// An engine with these tools and this way to models.
     pub fn new(toolbox: Arc<Toolbox>, providers: Providers) -> Native {
         let secrets = providers.secrets();
-        Native { toolbox, providers, secrets, near: Mutex::default() }
+        Native { toolbox, providers, secrets, near: Mutex::default(), home: String::new() }
+    }
+
+    /// The same for somebody with a home directory, which rules may be about.
+    #[must_use]
+    pub fn with_home(mut self, home: &std::path::Path) -> Native {
+        self.home = home.display().to_string();
+        self
     }
 
     /// A text with the names of secrets in their place.
@@ -80,6 +92,8 @@ impl Native {
 /// One run while it goes on.
 struct NativeRun<'a> {
     engine: &'a Native,
+    run_id: RunId,
+    approver: Arc<dyn Approver>,
     plan: Arc<Plan>,
     transcript: Transcript,
     recorder: &'a mut dyn Recorder,
@@ -100,7 +114,9 @@ impl Engine for Native {
             match self.providers.open(&job.plan.model.value) {
                 Ok(provider) => {
                     let is_near = self.is_near(&job.plan.workspace.value).await;
-                    let context = context(&job.plan, is_near);
+                    let mut context = context(&job.plan, is_near);
+                    let (rules, workspace) = (&job.plan.rules, &job.plan.workspace.value);
+                    context.held = Arc::new(Held::new(rules, workspace, &self.home));
                     let place = Place { context, stop, provider };
                     NativeRun::new(self, job, recorder, place).go().await
                 }
@@ -130,6 +146,7 @@ fn context(plan: &Plan, is_near: bool) -> ToolContext {
         workspace,
         is_near,
         output_bytes_max: usize::try_from(plan.limits.tool_output_bytes.value).unwrap_or(usize::MAX),
+        held: Arc::default(),
         // Empty also when a run goes on after a crash: who knows what has happened to the files since.
         seen: Arc::new(Seen::default()),
         takes_media: plan.model.value.takes_media,
@@ -139,11 +156,13 @@ fn context(plan: &Plan, is_near: bool) -> ToolContext {
 
 impl<'a> NativeRun<'a> {
     fn new(engine: &'a Native, job: Job, recorder: &'a mut dyn Recorder, place: Place) -> NativeRun<'a> {
-        let Job { plan, transcript, .. } = job;
+        let Job { run_id, plan, transcript, approver } = job;
         let Place { context, stop, provider } = place;
         let offered: Vec<String> = plan.tools.iter().map(|tool| tool.value.clone()).collect();
         NativeRun {
             engine,
+            run_id,
+            approver,
             specs: engine.toolbox.specs(&offered).into(),
             system: plan.system.iter().map(|block| block.text.clone()).collect(),
             offered,

@@ -43,7 +43,8 @@ fn list(input: &Value, context: &ToolContext, stop: &Stop) -> Result<ToolOutput,
     let directory = path::open_directory(&target, context)?;
     let unreadable =
         |error: rustix::io::Errno| format!("`{}` cannot be read: {}", target.shown(), error.kind());
-    let (names, all_were_read) = names(&directory, &ignored, stop).map_err(unreadable)?;
+    let (mut names, all_were_read) = names(&directory, &ignored, stop).map_err(unreadable)?;
+    names.retain(|name| !context.held.hides(&target.real.join(name)));
     let mut text = Bounded::new(context.output_bytes_max);
     if names.is_empty() {
         let but = if ignored.is_empty() { "" } else { ", but for what was to be ignored" };

@@ -52,7 +52,10 @@ pub(super) fn resolve(written: &str, context: &ToolContext) -> Result<Target, St
             Ok(_) if is_of_kernel(&real) => {
                 Err(format!("`{}` is made up by the kernel; only files on disk can be read", quoted(written)))
             }
-            Ok(relative) => Ok(Target { relative: relative.to_owned(), real }),
+            Ok(relative) => {
+                context.held.check_look(&path, &real)?;
+                Ok(Target { relative: relative.to_owned(), real })
+            }
         },
         Err(error) => Err(unresolved(&path, written, &error, context)),
     }
@@ -72,6 +75,8 @@ pub(super) fn resolve_to_change(written: &str, context: &ToolContext) -> Result<
         return Err(format!("`{}` is made up by the kernel; only files on disk can be changed", name()));
     }
     let rest = path.strip_prefix(part).unwrap_or(Path::new(""));
+    let led = if rest.as_os_str().is_empty() { real.clone() } else { real.join(rest) };
+    context.held.check_change(&path, &led)?;
     let Some(first) = rest.components().next() else { return Ok(relative.to_owned()) };
     if !rest.components().all(|name| matches!(name, Component::Normal(_))) {
         return Err(format!("`{}` leads up from a directory that does not exist", name()));

@@ -42,6 +42,7 @@ impl Room {
         fs::create_dir(&workspace).unwrap();
         let workspace_shown = PathBuf::from("/shown");
         let context = ToolContext {
+            held: Arc::default(),
             workspace,
             workspace_shown,
             is_near: false,

@@ -58,6 +58,7 @@ impl Tree {
             return Err(format!("`{path}` is not a small text file; nothing was searched"));
         }
         let (refuse, refused) = channel();
+        let held = context.held.clone();
         let mut builder = WalkBuilder::new(&target.real);
         builder
             .sort_by_file_name(std::ffi::OsStr::cmp)
@@ -68,7 +69,7 @@ impl Tree {
                     drop(refuse.send(entry.path().to_owned()));
                     return false;
                 }
-                entry.file_name() != ".git" && !path::is_of_kernel(entry.path())
+                entry.file_name() != ".git" && !path::is_of_kernel(entry.path()) && !held.hides(entry.path())
             })
             // Only what belongs to the workspace decides, so that a run gives the same on another machine.
             .git_global(false)

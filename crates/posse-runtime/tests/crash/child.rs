@@ -144,6 +144,8 @@ fn planned(order: &Order) -> Plan {
     let mut plan = plan(order.api, &order.base_url);
     plan.tools = ["Read", "Glob", "LS", "Mark"].map(|tool| chosen(tool.to_owned())).into();
     plan.workspace = chosen(path_text(&order.workspace()));
+    // `Mark` has an effect, and nobody is there to be asked.
+    plan.permission_mode = chosen("bypassPermissions".to_owned());
     plan
 }
 

@@ -77,27 +77,29 @@ fn disallowed_tools_are_taken_away() {
 fn a_rule_about_a_whole_tool_takes_it_away() {
     check_tools(POSSE, "permissions: {deny: [Bash]}", "Read Write Grep WebFetch");
     check_tools(POSSE, "permissions: {deny: ['Bash(*)', 'Write(**)']}", "Read Grep WebFetch");
-    check_tools(POSSE, "permissions: {deny: ['Read(**)']}", "Write Bash WebFetch");
-    check_tools(POSSE, "permissions: {ask: [Bash]}", "Read Write Grep WebFetch");
+    check_tools(POSSE, "permissions: {deny: ['*']}", "none");
     check_tools(POSSE, "permissions: {allow: [Bash]}", "Read Write Bash Grep WebFetch");
 }
 
 #[test]
-fn a_rule_that_needs_a_look_at_each_call_takes_every_tool_away() {
+fn a_rule_that_needs_a_look_at_each_call_takes_nothing_away() {
+    let all = "Read Write Bash Grep WebFetch";
+    for rules in ["deny: ['Read(.env)']", "ask: ['Bash(rm *)']", "ask: [Bash]", "deny: ['Edit(src/**)']"] {
+        check_tools(POSSE, &format!("permissions: {{{rules}}}"), all);
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_refuses_where_it_forbids_and_allows_nothing() {
     check_tools(
         POSSE,
-        "permissions: {deny: ['Read(.env)']}",
-        "none | rule `Read(.env)` cannot be held call by call: the agent runs without tools",
+        "permissions: {deny: ['WebFetch(domain:)']}",
+        "unavailable: the rule `WebFetch(domain:)` (.posse/agents/a.md:4) cannot be held: the domain of the rule `WebFetch(domain:)` is no host; write a host such as `docs.rs`, or `*.docs.rs` for everything below it | correct it",
     );
     check_tools(
         POSSE,
-        "permissions: {ask: ['Bash(rm *)']}",
-        "none | rule `Bash(rm *)` cannot be held call by call: the agent runs without tools",
-    );
-    check_tools(
-        POSSE,
-        "permissions: {deny: ['*']}",
-        "none | rule `*` cannot be held call by call: the agent runs without tools",
+        "permissions: {allow: ['WebFetch(domain:)']}",
+        "Read Write Bash Grep WebFetch | the rule `WebFetch(domain:)` (.posse/agents/a.md:4) allows nothing: the domain of the rule `WebFetch(domain:)` is no host; write a host such as `docs.rs`, or `*.docs.rs` for everything below it",
     );
 }
 
@@ -108,25 +110,8 @@ fn a_rule_about_a_tool_that_is_not_offered_changes_nothing() {
 }
 
 #[test]
-fn a_path_that_one_tool_may_not_read_is_not_shown_by_another() {
-    check_tools(
-        POSSE,
-        "tools: [Grep];permissions: {deny: ['Read(.env)']}",
-        "none | rule `Read(.env)` cannot be held call by call: the agent runs without tools",
-    );
-    check_tools(
-        POSSE,
-        "tools: [Write];permissions: {deny: ['Edit(.env)']}",
-        "none | rule `Edit(.env)` cannot be held call by call: the agent runs without tools",
-    );
-}
-
-#[test]
-fn a_rule_for_the_rest_of_a_tools_calls_takes_it_away() {
-    check_tools(POSSE, "permissions: {otherwise: {Bash: ask, Read: allow}}", "Read Write Grep WebFetch");
-    check_tools(
-        POSSE,
-        "permissions: {otherwise: {'*': deny}}",
-        "none | rule `*` cannot be held call by call: the agent runs without tools",
-    );
+fn a_tool_of_which_no_call_could_be_allowed_is_taken_away() {
+    let closed = "permissions: {otherwise: {Bash: deny, Read: ask}, allow: [Grep]}";
+    check_tools(POSSE, closed, "Read Write Grep WebFetch");
+    check_tools(POSSE, "permissions: {otherwise: {'*': deny}, allow: ['Read(src/**)']}", "Read Bash Grep");
 }

@@ -6,6 +6,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use posse_core::event::{Fact, StopAsked, ToolFinished, ToolStarted};
 use posse_core::message::ToolCall;
 
+use super::permit::Permit;
 use super::{NativeRun, milliseconds};
 use crate::store::{Durability, StoreError};
 use crate::tool::{Effect, Tool, ToolContext, ToolOutput};
@@ -32,18 +33,22 @@ impl NativeRun<'_> {
         for call in calls {
             match engine.toolbox.check(&call, &self.offered) {
                 Err(text) => self.finished(&call, ToolOutput::error(text), 0),
-                Ok(tool) if tool.effect() == Effect::ReadOnly => {
-                    beside.push((call, tool));
-                    if beside.len() == CALLS_AT_ONCE_MAX && !self.call_beside(&mut beside).await? {
-                        return Ok(());
+                Ok(tool) => match self.permit(&call, tool).await? {
+                    Permit::Answered => {}
+                    Permit::Stop => return Ok(()),
+                    Permit::Run if tool.effect() == Effect::ReadOnly => {
+                        beside.push((call, tool));
+                        if beside.len() == CALLS_AT_ONCE_MAX && !self.call_beside(&mut beside).await? {
+                            return Ok(());
+                        }
                     }
-                }
-                Ok(tool) => {
-                    let alone = &mut vec![(call, tool)];
-                    if !self.call_beside(&mut beside).await? || !self.call_beside(alone).await? {
-                        return Ok(());
+                    Permit::Run => {
+                        let alone = &mut vec![(call, tool)];
+                        if !self.call_beside(&mut beside).await? || !self.call_beside(alone).await? {
+                            return Ok(());
+                        }
                     }
-                }
+                },
             }
         }
         self.call_beside(&mut beside).await.map(drop)
@@ -92,7 +97,7 @@ impl NativeRun<'_> {
         }
     }
 
-    fn finished(&mut self, call: &ToolCall, output: ToolOutput, duration_ms: u64) {
+    pub(super) fn finished(&mut self, call: &ToolCall, output: ToolOutput, duration_ms: u64) {
         let ToolOutput { text, is_error, diff, attachments, media } = output;
         // A key that a tool came upon goes neither into the log nor to the model.
         let text = self.engine.without_secrets(text);
