@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_runtime::child::{
-    Command, Confinement, Exit, How, Input, Isolation, Network, Output, Probe, Processes, Program, environment,
+    Command, Confinement, Exit, How, Input, Isolation, Network, Output, Probe, Processes, Program,
+    environment,
 };
 
 const ROUNDS: usize = 101;
@@ -42,7 +43,10 @@ async fn measure() {
     let ours_ms = median(rounds.iter().map(|(_, ours)| ours.as_secs_f64() * 1e3));
     let ratio = median(rounds.iter().map(|(bare, ours)| ours.as_secs_f64() / bare.as_secs_f64()));
     let told = if ratio <= RATIO_MAX { "ok" } else { "TOO MUCH" };
-    println!("`true` in a sandbox: bwrap alone {bare_ms:.1} ms, first command of a run {:.1} ms", first.as_secs_f64() * 1e3);
+    println!(
+        "`true` in a sandbox: bwrap alone {bare_ms:.1} ms, first command of a run {:.1} ms",
+        first.as_secs_f64() * 1e3
+    );
     println!("  every further command: {ours_ms:.1} ms, ratio {ratio:.2} (at most {RATIO_MAX}) {told}");
 }
 
@@ -80,7 +84,8 @@ async fn ours(processes: &Processes, workspace: &Path) {
 
 /// The same namespaces around the same program, without anything of ours.
 async fn bare() {
-    let words = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
+    let words =
+        ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"];
     let status = tokio::process::Command::new("bwrap")
         .args(words)
         .args(["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "/bin/true"])

@@ -136,7 +136,8 @@ impl Worktrees {
         let mut swept = Vec::new();
         for record in records {
             let read = std::fs::read(&record).ok();
-            let Some(worktree) = read.and_then(|bytes| serde_json::from_slice::<Worktree>(&bytes).ok()) else {
+            let Some(worktree) = read.and_then(|bytes| serde_json::from_slice::<Worktree>(&bytes).ok())
+            else {
                 continue;
             };
             if !is_alive(&worktree.run) {

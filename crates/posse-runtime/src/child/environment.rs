@@ -51,7 +51,13 @@ mod tests {
     #[test]
     fn nothing_of_ours_is_handed_on_but_the_fixed_set() {
         check(
-            &[("ANTHROPIC_API_KEY", "sk-1"), ("PATH", "/bin"), ("LC_ALL", "C"), ("LCX", "1"), ("SSH_AUTH_SOCK", "/s")],
+            &[
+                ("ANTHROPIC_API_KEY", "sk-1"),
+                ("PATH", "/bin"),
+                ("LC_ALL", "C"),
+                ("LCX", "1"),
+                ("SSH_AUTH_SOCK", "/s"),
+            ],
             &[],
             "PATH=/bin LC_ALL=C",
         );
@@ -59,7 +65,11 @@ mod tests {
 
     #[test]
     fn what_is_handed_in_counts_more_than_ours() {
-        check(&[("PATH", "/bin"), ("TERM", "xterm")], &[("TERM", "dumb"), ("X", "1")], "PATH=/bin TERM=dumb X=1");
+        check(
+            &[("PATH", "/bin"), ("TERM", "xterm")],
+            &[("TERM", "dumb"), ("X", "1")],
+            "PATH=/bin TERM=dumb X=1",
+        );
     }
 
     #[test]

@@ -20,7 +20,11 @@ pub struct HostPatternError(String);
 
 impl std::fmt::Display for HostPatternError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "`{}` is not a host; write `example.com`, `*.example.com` or `example.com:8080`", self.0)
+        write!(
+            formatter,
+            "`{}` is not a host; write `example.com`, `*.example.com` or `example.com:8080`",
+            self.0
+        )
     }
 }
 

@@ -26,7 +26,8 @@ impl Line {
     pub fn pair() -> io::Result<(Line, OwnedFd)> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
         ours.set_nonblocking(true)?;
-        let line = Line { socket: UnixStream::from_std(ours)?, received: Vec::new(), descriptors: Vec::new() };
+        let line =
+            Line { socket: UnixStream::from_std(ours)?, received: Vec::new(), descriptors: Vec::new() };
         Ok((line, theirs.into()))
     }
 

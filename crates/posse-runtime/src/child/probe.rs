@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use super::{
-    AsRoot, Command, Confinement, Exit, How, Input, Isolation, Network, Output, Processes, Program, environment,
-    platform, sandbox,
+    AsRoot, Command, Confinement, Exit, How, Input, Isolation, Network, Output, Processes, Program,
+    environment, platform, sandbox,
 };
 
 /// How long the smallest command may take in a sandbox.
@@ -83,10 +83,13 @@ impl Probe {
     /// The sandbox of a run, around a command that does nothing.
     async fn try_sandbox(&self, network: Network) -> Result<Proven, Unavailable> {
         if sandbox::program().is_none() {
-            let help = "install it: `apt-get install bubblewrap`, `dnf install bubblewrap`, `pacman -S bubblewrap`";
+            let help =
+                "install it: `apt-get install bubblewrap`, `dnf install bubblewrap`, `pacman -S bubblewrap`";
             return Err(Unavailable::new("bubblewrap (`bwrap`) is not installed", help));
         }
-        let failed = |error: std::io::Error| Unavailable::new(format!("no directory to try in: {error}"), "free some space");
+        let failed = |error: std::io::Error| {
+            Unavailable::new(format!("no directory to try in: {error}"), "free some space")
+        };
         let directory = tempfile::tempdir().map_err(failed)?;
         let workspace = directory.path().canonicalize().map_err(failed)?;
         let in_force = match network {
@@ -139,8 +142,9 @@ fn landlock(as_root: AsRoot, network: &Network) -> Result<Proven, Unavailable> {
             "run Posse as another user, or write `isolation: sandbox`",
         ));
     }
-    let level = platform::landlock_in_force()
-        .map_err(|reason| Unavailable::new(reason, "write `isolation: sandbox`, or use Linux 6.2 or newer"))?;
+    let level = platform::landlock_in_force().map_err(|reason| {
+        Unavailable::new(reason, "write `isolation: sandbox`, or use Linux 6.2 or newer")
+    })?;
     let sockets = if *network == Network::Full { "" } else { ", local sockets only" };
     Ok(Proven { in_force: format!("landlock {level}{sockets}") })
 }
@@ -153,7 +157,10 @@ fn what_to_do(reason: &str) -> &'static str {
             "RTM_NEWADDR",
             "allow user namespaces for bwrap: an AppArmor profile (Ubuntu 24.04 and newer), or the seccomp profile of the container around Posse",
         ),
-        ("namespace", "allow user namespaces: `sysctl kernel.unprivileged_userns_clone=1`, an AppArmor profile for bwrap, or the seccomp profile of the container around Posse"),
+        (
+            "namespace",
+            "allow user namespaces: `sysctl kernel.unprivileged_userns_clone=1`, an AppArmor profile for bwrap, or the seccomp profile of the container around Posse",
+        ),
         ("uid map", "allow user namespaces for bwrap, for example with an AppArmor profile"),
         ("mount proc", "a container around Posse hides parts of /proc; run it with an unmasked one"),
     ];

@@ -30,8 +30,20 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const CLOSE_LIMIT: Duration = Duration::from_secs(15);
 /// What a command may read under Landlock, beside its workspace: programs, libraries, settings, devices, processes.
 const SYSTEM: &[&str] = &[
-    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store", "/proc", "/dev",
-    "/sys/devices/system/cpu", "/run/systemd/resolve",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/proc",
+    "/dev",
+    "/sys/devices/system/cpu",
+    "/run/systemd/resolve",
 ];
 /// Devices that a command may write to under Landlock.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -169,7 +181,14 @@ async fn start_command(
     match line.receive::<Report>().await.map_err(said)? {
         Some(Report::Started) => {
             let Pipes { stdin, stdout, stderr } = pipes;
-            Ok(Running { stdin, stdout, stderr, line, deadline: Instant::now() + timeout, grace })
+            Ok(Running {
+                stdin,
+                stdout: Some(stdout),
+                stderr,
+                line,
+                deadline: Instant::now() + timeout,
+                grace,
+            })
         }
         Some(Report::NotStarted(why)) => Err(StartError::Command(why)),
         Some(Report::Ended { .. }) | None => {
@@ -244,7 +263,12 @@ fn fence(confinement: &Confinement) -> Fence {
     let own = [confinement.workspace.clone(), confinement.scratch.clone()];
     Fence {
         readable: system.chain(confinement.readable.iter().cloned()).collect(),
-        writable: DEVICES.iter().map(PathBuf::from).chain(confinement.writable.iter().cloned()).chain(own).collect(),
+        writable: DEVICES
+            .iter()
+            .map(PathBuf::from)
+            .chain(confinement.writable.iter().cloned())
+            .chain(own)
+            .collect(),
         offline: confinement.network != Network::Full,
     }
 }

@@ -16,8 +16,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(15);
 pub struct Running {
     /// What it reads, if it was to have something to read.
     pub stdin: Option<pipe::Sender>,
-    /// What it writes.
-    pub stdout: pipe::Receiver,
+    /// What it writes; to be taken out and read while waiting.
+    pub stdout: Option<pipe::Receiver>,
     /// What it writes as errors, if that is apart.
     pub stderr: Option<pipe::Receiver>,
     pub(super) line: Line,

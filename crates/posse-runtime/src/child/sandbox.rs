@@ -97,12 +97,18 @@ fn hide(words: &mut Vec<OsString>) {
 }
 
 fn scratch(words: &mut Vec<OsString>, path: &Path) {
-    words.extend(["--size".into(), OsString::from(SCRATCH_BYTES_MAX.to_string()), "--tmpfs".into(), path.into()]);
+    words.extend([
+        "--size".into(),
+        OsString::from(SCRATCH_BYTES_MAX.to_string()),
+        "--tmpfs".into(),
+        path.into(),
+    ]);
 }
 
 /// A home directory like the one outside, and empty. One that would hide the system is not made.
 fn home(confinement: &Confinement) -> PathBuf {
-    let home = confinement.variables.iter().find(|(name, _)| name == "HOME").map(|(_, value)| Path::new(value));
+    let home =
+        confinement.variables.iter().find(|(name, _)| name == "HOME").map(|(_, value)| Path::new(value));
     let usable = |home: &&Path| {
         home.is_absolute() && home.parent().is_some() && !SYSTEM.iter().any(|path| home.starts_with(path))
     };

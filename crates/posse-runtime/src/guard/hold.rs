@@ -66,8 +66,7 @@ fn readable(bytes: &[u8]) -> io::Result<OwnedFd> {
 fn watch(control: &UnixStream, sandbox: &mut Child, mut complaints: io::PipeReader) -> io::Result<String> {
     let mut said = Vec::new();
     loop {
-        let mut sources =
-            [PollFd::new(control, PollFlags::empty()), PollFd::new(&complaints, PollFlags::IN)];
+        let mut sources = [PollFd::new(control, PollFlags::empty()), PollFd::new(&complaints, PollFlags::IN)];
         wait_on(&mut sources, TICK)?;
         let [posse, sandbox_says] = sources.map(|source| source.revents());
         if posse.intersects(PollFlags::HUP | PollFlags::ERR) {
@@ -83,7 +82,9 @@ fn watch(control: &UnixStream, sandbox: &mut Child, mut complaints: io::PipeRead
                 let said = String::from_utf8_lossy(&said).trim().to_owned();
                 return Ok(if said.is_empty() { format!("the sandbox ended: {status}") } else { said });
             }
-            said.extend_from_slice(&bytes[..read.min(COMPLAINT_BYTES_MAX - said.len().min(COMPLAINT_BYTES_MAX))]);
+            said.extend_from_slice(
+                &bytes[..read.min(COMPLAINT_BYTES_MAX - said.len().min(COMPLAINT_BYTES_MAX))],
+            );
         }
     }
 }

@@ -96,7 +96,9 @@ impl Kept {
             }
             if self.wait_for_line()? {
                 match receive::<Told>(&self.line) {
-                    Ok(Some((Told::Stop { grace_ms }, _))) => self.ask_to_end(Duration::from_millis(grace_ms)),
+                    Ok(Some((Told::Stop { grace_ms }, _))) => {
+                        self.ask_to_end(Duration::from_millis(grace_ms))
+                    }
                     // Whoever wanted the command is gone.
                     Ok(None) | Err(_) => {
                         kill_below(self.unreaped());

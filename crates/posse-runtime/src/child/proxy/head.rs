@@ -87,8 +87,14 @@ mod tests {
             "GET http://a.com:8080/x?y HTTP/1.1\r\nHost: b.com\r\nProxy-Connection: keep-alive\r\nAccept: */*\r\n\r\n",
             &expect!["a.com 8080 GET /x?y HTTP/1.1|Host: a.com:8080|Connection: close|Accept: */*||"],
         );
-        check("GET http://a.com HTTP/1.1\r\n\r\n", &expect!["a.com 80 GET / HTTP/1.1|Host: a.com|Connection: close||"]);
-        check("GET http://u@a.com/ HTTP/1.1\r\n\r\n", &expect!["u@a.com 80 GET / HTTP/1.1|Host: u@a.com|Connection: close||"]);
+        check(
+            "GET http://a.com HTTP/1.1\r\n\r\n",
+            &expect!["a.com 80 GET / HTTP/1.1|Host: a.com|Connection: close||"],
+        );
+        check(
+            "GET http://u@a.com/ HTTP/1.1\r\n\r\n",
+            &expect!["u@a.com 80 GET / HTTP/1.1|Host: u@a.com|Connection: close||"],
+        );
     }
 
     #[test]

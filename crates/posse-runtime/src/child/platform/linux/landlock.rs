@@ -3,9 +3,11 @@
 use std::io;
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
 };
+
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::seccomp;
 use crate::guard::wire::Fence;
@@ -37,7 +39,15 @@ pub fn fence_in(fence: &Fence) -> io::Result<()> {
     if status == RulesetStatus::NotEnforced {
         return Err(io::Error::other("landlock: nothing is enforced"));
     }
+    give_up_capabilities()?;
     if fence.offline { seccomp::go_offline() } else { Ok(()) }
+}
+
+/// Some capabilities of root go past Landlock: one of them reads the variables of any process. They do not come back,
+/// since a fenced process cannot gain any.
+fn give_up_capabilities() -> io::Result<()> {
+    let none = CapabilitySet::empty();
+    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
 }
 
 fn restrict(fence: &Fence) -> Result<RulesetStatus, landlock::RulesetError> {
