@@ -1,6 +1,6 @@
 //! Whether an isolation can be held here, found out by doing it. A refusal says why and what to do; never a weaker level.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::sync::OnceCell;
@@ -59,24 +59,17 @@ impl Probe {
 
     /// Whether an isolation with a network can be held here.
     pub async fn prove(&self, isolation: Isolation, network: &Network) -> Result<Proven, Unavailable> {
-        match (isolation, network) {
-            (Isolation::None, Network::Full) => Ok(Proven { in_force: "none".to_owned() }),
-            (Isolation::None, Network::None | Network::Hosts(_)) => Err(Unavailable::new(
-                "without an isolation the network cannot be held",
-                "write `isolation: sandbox`, or `network: full`",
-            )),
-            (Isolation::Landlock(_), Network::Hosts(_)) => Err(Unavailable::new(
-                "landlock cannot hold a list of hosts",
-                "write `isolation: sandbox`, or `network: none`",
-            )),
-            (Isolation::Landlock(as_root), Network::Full | Network::None) => landlock(as_root, network),
-            (Isolation::Sandbox, Network::Full) => {
-                self.online.get_or_init(|| self.try_sandbox(Network::Full)).await.clone()
-            }
-            // A list of hosts is the same sandbox: the proxy is outside.
-            (Isolation::Sandbox, Network::None | Network::Hosts(_)) => {
-                self.offline.get_or_init(|| self.try_sandbox(Network::None)).await.clone()
-            }
+        network_holdable(isolation, network)?;
+        match isolation {
+            Isolation::None => Ok(Proven { in_force: "none".to_owned() }),
+            Isolation::Landlock(as_root) => landlock(as_root, network),
+            // A list of hosts is the sandbox without a network: the proxy is outside.
+            Isolation::Sandbox => match network {
+                Network::Full => self.online.get_or_init(|| self.try_sandbox(Network::Full)).await.clone(),
+                Network::None | Network::Hosts(_) => {
+                    self.offline.get_or_init(|| self.try_sandbox(Network::None)).await.clone()
+                }
+            },
         }
     }
 
@@ -132,6 +125,41 @@ impl Probe {
             How::Exited(Exit::Code(0)) => Ok(()),
             how => Err(format!("a command in the sandbox ends with {how:?}")),
         }
+    }
+}
+
+/// Whether a confinement can be what it says, as far as that is known without trying.
+pub(super) fn holdable(confinement: &Confinement) -> Result<(), Unavailable> {
+    network_holdable(confinement.isolation, &confinement.network)?;
+    match confinement.isolation {
+        Isolation::None => return Ok(()),
+        Isolation::Landlock(as_root) => landlock(as_root, &confinement.network).map(|_| ())?,
+        Isolation::Sandbox => {}
+    }
+    let home =
+        confinement.variables.iter().find(|(name, _)| name == "HOME").map(|(_, value)| Path::new(value));
+    let workspace = &confinement.workspace;
+    if workspace.parent().is_none() || home.is_some_and(|home| home.starts_with(workspace)) {
+        let reason =
+            format!("the workspace {} has the home directory in it, with its keys", workspace.display());
+        return Err(Unavailable::new(reason, "run Posse in a directory of the project"));
+    }
+    Ok(())
+}
+
+fn network_holdable(isolation: Isolation, network: &Network) -> Result<(), Unavailable> {
+    match (isolation, network) {
+        (Isolation::None, Network::None | Network::Hosts(_)) => Err(Unavailable::new(
+            "without an isolation the network cannot be held",
+            "write `isolation: sandbox`, or `network: full`",
+        )),
+        (Isolation::Landlock(_), Network::Hosts(_)) => Err(Unavailable::new(
+            "landlock cannot hold a list of hosts",
+            "write `isolation: sandbox`, or `network: none`",
+        )),
+        (Isolation::None | Isolation::Landlock(_), Network::Full)
+        | (Isolation::Landlock(_), Network::None)
+        | (Isolation::Sandbox, _) => Ok(()),
     }
 }
 

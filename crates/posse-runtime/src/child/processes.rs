@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout};
 
 use super::environment::merge;
 use super::line::Line;
+use super::probe::holdable;
 use super::proxy::Proxy;
 use super::running::Running;
 use super::{Command, Confinement, Input, Isolation, Network, Output, Program, Variable, platform, sandbox};
@@ -123,6 +124,7 @@ impl Processes {
 }
 
 async fn start_guard(confinement: &Confinement, program: &Path) -> Result<Guard, String> {
+    holdable(confinement).map_err(|refused| refused.to_string())?;
     let said = |error: io::Error| format!("the guard: {error}");
     let program = program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?;
     let hold = match confinement.isolation {
@@ -181,14 +183,8 @@ async fn start_command(
     match line.receive::<Report>().await.map_err(said)? {
         Some(Report::Started) => {
             let Pipes { stdin, stdout, stderr } = pipes;
-            Ok(Running {
-                stdin,
-                stdout: Some(stdout),
-                stderr,
-                line,
-                deadline: Instant::now() + timeout,
-                grace,
-            })
+            let deadline = Instant::now() + timeout;
+            Ok(Running { stdin, stdout: Some(stdout), stderr, line, deadline, grace, ended: None })
         }
         Some(Report::NotStarted(why)) => Err(StartError::Command(why)),
         Some(Report::Ended { .. }) | None => {

@@ -23,6 +23,8 @@ pub struct Running {
     pub(super) line: Line,
     pub(super) deadline: Instant,
     pub(super) grace: Duration,
+    /// What its keeper said last, for whoever asks again.
+    pub(super) ended: Option<Ended>,
 }
 
 /// How a command ended. Nothing that it started is alive then.
@@ -67,19 +69,23 @@ impl Running {
         // One that has ended cannot be told, and has already said how.
         drop(timeout(KILL_LIMIT, self.line.send(&Told::Stop { grace_ms }, &[])).await);
         let limit = grace.saturating_add(KILL_LIMIT);
-        timeout(limit, self.report()).await.unwrap_or_else(|_| lost("it cannot be killed".to_owned()))
+        timeout(limit, self.report()).await.unwrap_or_else(|_| lost("it cannot be killed"))
     }
 
     async fn report(&mut self) -> Ended {
-        match self.line.receive::<Report>().await {
-            Ok(Some(Report::Ended { exit, left })) => Ended { how: How::Exited(exit), left },
-            Ok(Some(Report::Started | Report::NotStarted(_))) => lost("its keeper talks nonsense".to_owned()),
-            Ok(None) => lost("its keeper was killed".to_owned()),
-            Err(error) => lost(format!("its keeper: {error}")),
+        if let Some(ended) = &self.ended {
+            return ended.clone();
         }
+        let ended = match self.line.receive::<Report>().await {
+            Ok(Some(Report::Ended { exit, left })) => Ended { how: How::Exited(exit), left },
+            Ok(Some(Report::Started | Report::NotStarted(_))) => lost("its keeper talks nonsense"),
+            Ok(None) => lost("its keeper was killed"),
+            Err(error) => lost(&format!("its keeper: {error}")),
+        };
+        self.ended.insert(ended).clone()
     }
 }
 
-fn lost(why: String) -> Ended {
-    Ended { how: How::Lost(why), left: 0 }
+fn lost(why: &str) -> Ended {
+    Ended { how: How::Lost(why.to_owned()), left: 0 }
 }

@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use posse_runtime::child::{
-    Ended, Exit, How, Input, Isolation, Network, Output, Processes, Program, Running, StartError, environment,
+    AsRoot, Ended, Exit, How, Input, Isolation, Network, Output, Probe, Processes, Program, Running,
+    StartError, environment,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -167,6 +168,7 @@ async fn a_command_that_ignores_the_polite_signal_is_killed() {
     running.stdout.as_mut().expect("a pipe").read_exact(&mut [0; 6]).await.expect("it is ready");
     let ended = running.stop(Duration::from_millis(50)).await;
     assert_eq!(ended, Ended { how: How::Exited(Exit::Signal(9)), left: 0 });
+    assert_eq!(running.wait().await, ended, "whoever asks again is told the same");
 }
 
 #[tokio::test]
@@ -277,6 +279,37 @@ async fn a_program_that_is_no_guard_is_an_error() {
     let processes = Processes::new(lab.confinement(Isolation::None, Network::Full), "/bin/true".into());
     let error = processes.start(lab.shell("true")).await.map(|_| ()).expect_err("it is none");
     assert!(matches!(error, StartError::Guard(_)), "{error}");
+}
+
+/// What a confinement cannot be is refused where it is used too, whether or not anybody asked before.
+#[tokio::test]
+async fn what_cannot_be_held_is_refused() {
+    let lab = lab();
+    let hosts = Network::Hosts(vec!["example.com".parse().expect("a pattern")]);
+    let mut at_home = lab.confinement(Isolation::Sandbox, Network::None);
+    at_home.workspace = lab.home.clone();
+    for (confinement, expected) in [
+        (lab.confinement(Isolation::None, Network::None), "without an isolation the network cannot be held"),
+        (lab.confinement(LANDLOCK, hosts), "landlock cannot hold a list of hosts"),
+        (at_home, "has the home directory in it"),
+    ] {
+        let processes = Processes::new(confinement, guard_program());
+        let error = processes.start(lab.shell("true")).await.map(|_| ()).expect_err("it is refused");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn landlock_is_refused_to_root_unless_told_otherwise() {
+    let probe = Probe::new(guard_program());
+    let proven = probe.prove(Isolation::Landlock(AsRoot::Refused), &Network::None).await;
+    match proven {
+        Ok(_) => assert!(!rustix::process::geteuid().is_root()),
+        Err(refused) if rustix::process::geteuid().is_root() => {
+            assert_eq!(refused.reason, "landlock does not hold root");
+        }
+        Err(refused) => assert!(refused.reason.contains("Landlock"), "{refused}"),
+    }
 }
 
 /// A command may kill its keeper; what it had started goes all the same.
