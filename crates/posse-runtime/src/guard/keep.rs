@@ -97,7 +97,7 @@ impl Kept {
             if self.wait_for_line()? {
                 match receive::<Told>(&self.line) {
                     Ok(Some((Told::Stop { grace_ms }, _))) => {
-                        self.ask_to_end(Duration::from_millis(grace_ms))
+                        self.ask_to_end(Duration::from_millis(grace_ms));
                     }
                     // Whoever wanted the command is gone.
                     Ok(None) | Err(_) => {
@@ -144,10 +144,9 @@ impl Kept {
             State::Stopping(_) => STOP_TICK,
         };
         let mut sources = vec![PollFd::new(&self.line, PollFlags::IN)];
-        match (&self.ended, self.state) {
-            (Some(ended), State::Running) => sources.push(PollFd::new(ended, PollFlags::IN)),
-            // Once the command has ended its descriptor is always ready, and would make this loop spin.
-            (Some(_) | None, _) => {}
+        // Only while it runs: the descriptor of a command that has ended is always ready, and this loop would spin.
+        if let (Some(ended), State::Running) = (&self.ended, self.state) {
+            sources.push(PollFd::new(ended, PollFlags::IN));
         }
         // Without such a descriptor there is only looking again.
         let tick = if self.ended.is_none() { STOP_TICK } else { tick };

@@ -63,7 +63,8 @@ pub fn receive_some(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<(usize, V
 pub fn send(socket: &UnixStream, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let bytes = frame(message)?;
     let sent = send_some(socket, &bytes, descriptors)?;
-    (&mut &*socket).write_all(&bytes[sent..])
+    let mut writer = socket;
+    writer.write_all(&bytes[sent..])
 }
 
 /// Receives a whole frame; `None` when the other side is gone.
@@ -73,7 +74,7 @@ pub fn receive<T: DeserializeOwned>(socket: &UnixStream) -> io::Result<Option<(T
     if received == 0 {
         return Ok(None);
     }
-    let mut reader = &*socket;
+    let mut reader = socket;
     reader.read_exact(&mut head[received..])?;
     let mut body = vec![0; body_bytes(head)?];
     reader.read_exact(&mut body)?;
