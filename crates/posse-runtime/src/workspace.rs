@@ -107,6 +107,10 @@ impl Worktrees {
         let path = worktree.path.as_os_str();
         let words = ["worktree", "add", "--quiet", "-b", &worktree.branch].map(OsStr::new);
         self.call(&worktree.repository, &[&words[..], &[path, OsStr::new(&worktree.base)]].concat()).await?;
+        self.locate(worktree).await
+    }
+
+    async fn locate(&self, worktree: &Worktree) -> Result<PathBuf, String> {
         self.git(&worktree.path, &["rev-parse", "--absolute-git-dir"]).await.map(PathBuf::from)
     }
 
@@ -192,11 +196,13 @@ impl Worktrees {
 
     /// Git in a worktree, told where its own files are.
     async fn inside(&self, worktree: &Worktree, words: &[&str]) -> Result<String, String> {
-        if worktree.git_directory.as_os_str().is_empty() {
-            return Err("it was being made when Posse ended".to_owned());
-        }
         let mut directory = OsString::from("--git-dir=");
-        directory.push(&worktree.git_directory);
+        if worktree.git_directory.as_os_str().is_empty() {
+            // Posse ended while it was being made: no agent has been here yet, and git may look by itself.
+            directory.push(self.locate(worktree).await?);
+        } else {
+            directory.push(&worktree.git_directory);
+        }
         let mut tree = OsString::from("--work-tree=");
         tree.push(&worktree.path);
         let places = [directory.as_os_str(), tree.as_os_str()];

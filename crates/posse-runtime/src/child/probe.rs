@@ -75,6 +75,8 @@ impl Probe {
 
     /// The sandbox of a run, around a command that does nothing.
     async fn try_sandbox(&self, network: Network) -> Result<Proven, Unavailable> {
+        platform::filters()
+            .map_err(|reason| Unavailable::new(reason, "run Posse on Linux for `isolation: sandbox`"))?;
         if sandbox::program().is_none() {
             let help =
                 "install it: `apt-get install bubblewrap`, `dnf install bubblewrap`, `pacman -S bubblewrap`";

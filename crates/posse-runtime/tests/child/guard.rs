@@ -12,7 +12,7 @@ use posse_runtime::child::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::lab::{LANDLOCK, LIMIT, Lab, can, guard_program, lab, run, shell};
+use crate::lab::{LANDLOCK, LIMIT, Lab, as_nobody, can, guard_program, lab, run, shell};
 
 const ALL: [Isolation; 3] = [Isolation::None, LANDLOCK, Isolation::Sandbox];
 
@@ -125,6 +125,16 @@ async fn an_owner_that_is_killed_leaves_nothing() {
             alive.wait_for_end();
         }
     }
+}
+
+#[test]
+fn an_owner_without_rights_that_is_killed_leaves_nothing() {
+    as_nobody("guard::an_owner_that_is_killed_leaves_nothing");
+}
+
+#[test]
+fn a_stopped_command_of_a_user_without_rights_leaves_nothing() {
+    as_nobody("guard::a_stopped_command_leaves_nothing");
 }
 
 /// In another process: starts a tree and waits to be killed.
@@ -332,8 +342,9 @@ async fn a_command_that_kills_its_keeper_is_lost_and_leaves_nothing() {
 
 #[tokio::test]
 async fn a_process_that_is_not_dumpable_shows_nobody_its_variables() {
-    if rustix::process::geteuid().is_root() {
-        crate::lab::as_nobody("guard::a_process_that_is_not_dumpable_shows_nobody_its_variables");
+    // For good, and for the whole process: other tests must not be in it.
+    if std::env::var_os("POSSE_TEST_ALONE").is_none() {
+        as_nobody("guard::a_process_that_is_not_dumpable_shows_nobody_its_variables");
         return;
     }
     let lab = lab();

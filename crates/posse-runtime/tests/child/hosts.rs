@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use expect_test::expect;
 use posse_runtime::child::{HostPattern, Isolation, Network};
 
-use crate::lab::{can, lab, run};
+use crate::lab::{as_nobody, can, lab, run};
 
 /// A server that says what it was asked, as often as it is asked.
 fn server() -> u16 {
@@ -78,4 +78,9 @@ async fn the_proxy_reaches_what_is_allowed_and_nothing_else() {
         not reached
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn the_proxy_serves_a_user_without_rights() {
+    as_nobody("hosts::the_proxy_reaches_what_is_allowed_and_nothing_else");
 }

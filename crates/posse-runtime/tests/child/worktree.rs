@@ -155,6 +155,19 @@ async fn a_sweep_keeps_and_names_what_changed() {
 }
 
 #[tokio::test]
+async fn a_sweep_removes_what_was_being_made_when_posse_ended() {
+    let repository = repository();
+    let worktree = repository.create().await;
+    let record = worktree.path.with_extension("json");
+    let mut known: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&record).expect("a record")).expect("JSON");
+    known["git_directory"] = "".into();
+    std::fs::write(&record, known.to_string()).expect("a record");
+    assert_eq!(repository.worktrees().sweep(|_| false).await, [(RUN.to_owned(), Finished::Removed)]);
+    assert_eq!(repository.known(), ("main".to_owned(), 1));
+}
+
+#[tokio::test]
 async fn a_sweep_clears_up_after_somebody_removed_the_directory() {
     let repository = repository();
     let worktree = repository.create().await;

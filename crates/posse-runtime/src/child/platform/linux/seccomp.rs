@@ -69,6 +69,9 @@ const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWCGROUP,
 ];
 
+/// `TIOCSTI`, which C libraries give different types.
+const PUSH_BACK: u64 = 0x5412;
+
 /// The programs of a sandbox, in the form the kernel reads.
 pub fn filters() -> Result<Vec<Vec<u8>>, String> {
     let refused = sandbox().map_err(|error| format!("the system call filter: {error}"))?;
@@ -93,7 +96,7 @@ fn sandbox() -> Result<BpfProgram, seccompiler::Error> {
     rules.insert(libc::SYS_clone, namespaces.clone());
     rules.insert(libc::SYS_unshare, namespaces);
     // A terminal's input must not be written to; a new session alone does not hold for one that is opened again.
-    let push_back = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?;
+    let push_back = SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, PUSH_BACK)?;
     rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![push_back])?]);
     compile(rules)
 }
