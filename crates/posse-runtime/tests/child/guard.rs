@@ -330,9 +330,13 @@ async fn a_command_that_kills_its_keeper_is_lost_and_leaves_nothing() {
             let lab = lab();
             let processes = lab.processes(isolation, network(isolation));
             let alive = Alive::new(&lab.workspace);
-            let text = "exec 9>alive; (setsid sleep 600 &); echo ready >&9; kill -KILL $PPID; sleep 600";
-            let mut running = processes.start(lab.shell(text)).await.expect("it starts");
+            let text =
+                "exec 9>alive; (setsid sleep 600 &); echo ready >&9; read go; kill -KILL $PPID; sleep 600";
+            let mut command = lab.shell(text);
+            command.input = Input::Piped;
+            let mut running = processes.start(command).await.expect("it starts");
             alive.wait_for_ready();
+            running.stdin.as_mut().expect("a pipe").write_all(b"go\n").await.expect("it is read");
             let ended = running.wait().await;
             assert_eq!(ended.how, How::Lost("its keeper was killed".to_owned()), "{isolation:?}");
             alive.wait_for_end();
