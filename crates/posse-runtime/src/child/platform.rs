@@ -16,3 +16,14 @@ pub use other::{
     RECEIVE_FLAGS, become_subreaper, end_of, fence_in, filters, landlock_in_force, make_undumpable,
     own_program, processes,
 };
+
+/// A process that lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// The number of its parent.
+    pub parent: i32,
+    /// The number of its group.
+    pub group: i32,
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, wait};
 
-use crate::child::platform;
+use crate::child::platform::{self, Process};
 use crate::guard::wire::Exit;
 
 /// How long a killed process may take to be gone; one that hangs in the kernel is left to the system.
@@ -39,38 +39,45 @@ pub fn reap() -> Reaped {
 }
 
 /// The living descendants of this process.
-pub fn below() -> BTreeSet<i32> {
+pub fn below() -> Vec<Process> {
     descendants(rustix::process::getpid().as_raw_pid(), &platform::processes())
 }
 
 /// The direct children of this process.
 pub fn children() -> BTreeSet<i32> {
     let parent = rustix::process::getpid().as_raw_pid();
-    platform::processes().into_iter().filter(|(_, of)| *of == parent).map(|(pid, _)| pid).collect()
+    let processes = platform::processes().into_iter();
+    processes.filter(|process| process.parent == parent).map(|process| process.pid).collect()
 }
 
-/// All that descend from one process, given every process and its parent.
-fn descendants(root: i32, processes: &[(i32, i32)]) -> BTreeSet<i32> {
-    let mut found = BTreeSet::new();
+/// All that descend from one process, given every process.
+fn descendants(root: i32, processes: &[Process]) -> Vec<Process> {
+    let mut found: Vec<Process> = Vec::new();
+    let mut known = BTreeSet::from([root]);
     let mut open = vec![root];
     while let Some(parent) = open.pop() {
-        for (pid, _) in processes.iter().filter(|(pid, of)| *of == parent && *pid != root) {
-            if found.insert(*pid) {
-                open.push(*pid);
+        for process in processes.iter().filter(|process| process.parent == parent) {
+            if known.insert(process.pid) {
+                found.push(*process);
+                open.push(process.pid);
             }
         }
     }
     found
 }
 
-/// Signals everything below, and the group of the command where processes cannot be listed.
+/// Signals everything below, each process once: a shell that cleans up must not be hit again meanwhile. The command's
+/// own group is signalled as a whole, so that nothing it is just starting is missed; what has left the group, singly.
 pub fn signal_below(signal: Signal, command: Option<Pid>) {
-    for pid in below().into_iter().filter_map(Pid::from_raw) {
-        // One that is gone already needs no signal.
-        kill_process(pid, signal).ok();
-    }
+    let below = below();
+    let group = command.map(Pid::as_raw_pid);
     if let Some(command) = command {
+        // What is gone already needs no signal.
         kill_process_group(command, signal).ok();
+    }
+    let others = below.into_iter().filter(|process| Some(process.group) != group);
+    for pid in others.filter_map(|process| Pid::from_raw(process.pid)) {
+        kill_process(pid, signal).ok();
     }
 }
 
@@ -95,17 +102,27 @@ pub fn kill_below(command: Option<Pid>) -> Option<Exit> {
 
 #[cfg(test)]
 mod tests {
-    use super::descendants;
+    use super::{Process, descendants};
+
+    fn check(root: i32, processes: &[(i32, i32)], expected: &[i32]) {
+        let processes: Vec<Process> = processes
+            .iter()
+            .map(|(pid, parent)| Process { pid: *pid, parent: *parent, group: *pid })
+            .collect();
+        let mut found: Vec<i32> = descendants(root, &processes).iter().map(|process| process.pid).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn what_descends_is_found_at_any_depth_and_nothing_else() {
         let processes = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 1), (6, 5), (7, 4)];
-        assert_eq!(descendants(2, &processes).into_iter().collect::<Vec<_>>(), [3, 4, 7]);
-        assert_eq!(descendants(7, &processes).into_iter().collect::<Vec<_>>(), [0; 0]);
+        check(2, &processes, &[3, 4, 7]);
+        check(7, &processes, &[]);
     }
 
     #[test]
     fn a_listing_that_goes_in_a_circle_ends() {
-        assert_eq!(descendants(1, &[(2, 3), (3, 2), (2, 1)]).into_iter().collect::<Vec<_>>(), [2, 3]);
+        check(1, &[(2, 3), (3, 2), (2, 1)], &[2, 3]);
     }
 }

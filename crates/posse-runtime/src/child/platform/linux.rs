@@ -13,6 +13,8 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags};
 pub use landlock::{fence_in, landlock_in_force};
 pub use seccomp::filters;
 
+use super::Process;
+
 /// Descriptors that come over a socket are not inherited by accident.
 pub const RECEIVE_FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 
@@ -36,37 +38,41 @@ pub fn own_program() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
 }
 
-/// Every process that lives, with its parent.
-pub fn processes() -> Vec<(i32, i32)> {
+/// Every process that lives.
+pub fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
     // One that ends meanwhile is none.
     pids.filter_map(|pid| {
         let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-        Some((pid, parent_if_alive(&String::from_utf8_lossy(&stat))?))
+        living(pid, &String::from_utf8_lossy(&stat))
     })
     .collect()
 }
 
-/// The parent in a line of `/proc/PID/stat`, unless the process is only waiting to be reaped. The name, in parentheses,
-/// may hold anything.
-fn parent_if_alive(stat: &str) -> Option<i32> {
+/// A line of `/proc/PID/stat`, unless the process is only waiting to be reaped. The name, in parentheses, may hold
+/// anything.
+fn living(pid: i32, stat: &str) -> Option<Process> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
-    (!matches!(state, "Z" | "X")).then_some(parent)
+    let group = fields.next()?.parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, group })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parent_if_alive;
+    use super::{Process, living};
 
     #[test]
-    fn the_parent_is_read_whatever_the_process_is_called() {
-        let check = |stat: &str, expected: Option<i32>| assert_eq!(parent_if_alive(stat), expected, "{stat}");
-        check("12 (sh) S 7 12 12 0", Some(7));
-        check("12 (a) Z 9 (b) R 7 12 12 0", Some(7));
-        check("12 (sh) Z 7 12 12 0", None);
+    fn a_process_is_read_whatever_it_is_called() {
+        let check = |stat: &str, expected: Option<(i32, i32)>| {
+            let expected = expected.map(|(parent, group)| Process { pid: 12, parent, group });
+            assert_eq!(living(12, stat), expected, "{stat}");
+        };
+        check("12 (sh) S 7 11 12 0", Some((7, 11)));
+        check("12 (a) Z 9 (b) R 7 11 12 0", Some((7, 11)));
+        check("12 (sh) Z 7 11 12 0", None);
         check("12 (sh", None);
         check("", None);
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use rustix::net::RecvFlags;
 use rustix::process::Pid;
 
+use super::Process;
 use crate::guard::wire::Fence;
 
 /// Nothing can be asked for.
@@ -34,7 +35,7 @@ pub fn own_program() -> io::Result<PathBuf> {
 }
 
 /// Not known: only a command's group is signalled.
-pub fn processes() -> Vec<(i32, i32)> {
+pub fn processes() -> Vec<Process> {
     Vec::new()
 }
 
