@@ -6,11 +6,13 @@
 pub mod approver;
 pub mod builtin;
 pub mod cassette;
+pub mod child;
 mod clock;
 pub mod config;
 pub mod discover;
 pub mod engine;
 mod file;
+pub mod guard;
 pub mod owner;
 pub mod places;
 pub mod planning;
@@ -22,6 +24,7 @@ pub mod tool;
 pub mod toolbox;
 pub mod trust;
 mod walk;
+pub mod workspace;
 
 pub use clock::now;
 pub use config::Config;
