@@ -21,8 +21,8 @@ pub(super) fn glob(pattern: &str, text: &str) -> bool {
 #[derive(Debug, Clone)]
 pub(super) struct CommandPattern {
     tokens: Vec<char>,
-    /// The pattern ended in ` *`: nothing more, or more words.
-    words_may_follow: bool,
+    /// Where the pattern ended in ` *`, the same with more words; without them it holds too.
+    followed: Option<Vec<char>>,
 }
 
 impl CommandPattern {
@@ -35,11 +35,12 @@ impl CommandPattern {
             _ => text.to_owned(),
         };
         let mut tokens = tokens(text.trim_start());
-        let words_may_follow = tokens.ends_with(&[GAP, STAR]);
-        if words_may_follow {
+        let mut followed = None;
+        if tokens.ends_with(&[GAP, STAR]) {
+            followed = Some(tokens.clone());
             tokens.truncate(tokens.len() - 2);
         }
-        (!tokens.is_empty()).then_some(CommandPattern { tokens, words_may_follow })
+        (!tokens.is_empty()).then_some(CommandPattern { tokens, followed })
     }
 
     /// True when it stands for every command.
@@ -63,10 +64,7 @@ impl CommandPattern {
     }
 
     fn any_form(&self, test: impl Fn(&[char]) -> bool) -> bool {
-        if test(&self.tokens) {
-            return true;
-        }
-        self.words_may_follow && test(&[&self.tokens[..], &[GAP, STAR]].concat())
+        test(&self.tokens) || self.followed.as_deref().is_some_and(test)
     }
 }
 

@@ -3,14 +3,19 @@
 //! The grammar is tree-sitter's, which is not the shell. What it found is therefore checked against the text: nothing
 //! but blanks may stand between its tokens, words may not touch, and an unknown kind of node is not understood.
 
+mod doubt;
+mod kind;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use tree_sitter::{Node, Parser, Tree};
 
 use super::variable::{is_harmless, is_steering};
 use super::word::{Word, decode};
 use super::wrapper;
+use kind::Kind;
 
 /// The longest command that is looked at, in bytes.
 pub(super) const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -81,8 +86,8 @@ impl Script {
         }
         let mask = masked(text);
         match parse(&mask) {
-            Some(tree) => {
-                let mut walk = Walk { text, mask: &mask, depth, script, seen_to: 0, heredocs: 0 };
+            Some((tree, kinds)) => {
+                let mut walk = Walk { text, mask: &mask, kinds, depth, script, seen_to: 0, heredocs: 0 };
                 walk.all(tree.root_node());
                 walk.script
             }
@@ -110,24 +115,28 @@ fn masked(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { 'x' }).collect())
 }
 
-thread_local! {
-    // Making a parser costs more than a decision; it keeps nothing from one text to the next.
-    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+/// What is made once in a thread.
+struct Kept {
+    parser: Parser,
+    kinds: Rc<[Kind]>,
 }
 
-fn parse(text: &str) -> Option<Tree> {
-    PARSER.with_borrow_mut(|kept| {
-        let mut parser = match kept.take() {
-            Some(parser) => parser,
-            None => {
-                let mut parser = Parser::new();
-                parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-                parser
-            }
-        };
-        let tree = parser.parse(text, None);
-        *kept = Some(parser);
-        tree
+thread_local! {
+    // Making a parser costs more than a decision; it keeps nothing from one text to the next.
+    static KEPT: RefCell<Option<Kept>> = const { RefCell::new(None) };
+}
+
+/// The tree of a text, and what its kinds of nodes are.
+fn parse(text: &str) -> Option<(Tree, Rc<[Kind]>)> {
+    KEPT.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            let language = tree_sitter_bash::LANGUAGE.into();
+            let mut parser = Parser::new();
+            parser.set_language(&language).ok()?;
+            *kept = Some(Kept { parser, kinds: kind::table(&language) });
+        }
+        let kept = kept.as_mut()?;
+        Some((kept.parser.parse(text, None)?, Rc::clone(&kept.kinds)))
     })
 }
 
@@ -135,6 +144,7 @@ struct Walk<'t> {
     text: &'t str,
     /// What the parser saw: of the same length, and ASCII.
     mask: &'t str,
+    kinds: Rc<[Kind]>,
     depth: usize,
     script: Script,
     /// Everything before this byte is inside of a token, or blank.
@@ -143,110 +153,80 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
-    /// Visits every node in the order of the text; a stack of its own, since a list nests as deep as it is long.
+    /// Visits every node in the order of the text; without recursion, since a list nests as deep as it is long.
     fn all(&mut self, root: Node<'_>) {
         if root.has_error() {
             self.script.unclear("it cannot be parsed");
         }
-        let mut open = vec![(root, self.depth)];
-        let mut children = Vec::new();
-        while let Some((node, depth)) = open.pop() {
+        let mut cursor = root.walk();
+        let mut depth = self.depth;
+        loop {
             if depth > DEPTH_MAX {
-                self.script.unclear(format!("commands are nested deeper than {DEPTH_MAX}"));
-                return;
+                return self.script.unclear(format!("commands are nested deeper than {DEPTH_MAX}"));
             }
             if self.script.calls.len() >= PARTS_MAX {
-                self.script.unclear(format!("it has more than {PARTS_MAX} parts"));
-                return;
+                return self.script.unclear(format!("it has more than {PARTS_MAX} parts"));
             }
-            self.visit(node);
-            let depth = depth + usize::from(nests(node.kind()));
-            let mut cursor = node.walk();
-            children.clear();
-            children.extend(node.children(&mut cursor).map(|child| (child, depth)));
-            open.extend(children.drain(..).rev());
-        }
-        let rest = self.mask.get(self.seen_to..).unwrap_or_default();
-        if !rest.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n')) {
-            self.script.unclear("some of it is not seen by the parser");
+            let node = cursor.node();
+            let kind = self.kind(node);
+            self.visit(node, kind);
+            if cursor.goto_first_child() {
+                depth += usize::from(kind.nests());
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return self.check_end();
+                }
+                depth -= usize::from(self.kind(cursor.node()).nests());
+            }
         }
     }
 
-    fn visit(&mut self, node: Node<'_>) {
+    fn kind(&self, node: Node<'_>) -> Kind {
+        self.kinds.get(usize::from(node.kind_id())).copied().unwrap_or(Kind::Unknown)
+    }
+
+    fn visit(&mut self, node: Node<'_>, kind: Kind) {
         if node.is_error() || node.is_missing() {
             self.script.unclear("it cannot be parsed");
         }
-        let kind = node.kind();
-        if node.child_count() == 0 || covers(kind) {
+        if node.child_count() == 0 || kind.covers() {
             self.check_gap(node);
         }
-        if !node.is_named() {
-            let ends_case = kind == ";;" && node.parent().is_none_or(|parent| parent.kind() != "case_item");
-            if ends_case {
-                self.script.unclear("it cannot be parsed");
-            }
-            return;
-        }
-        if matches!(kind, "string" | "expansion" | "word" | "regex" | "extglob_pattern") {
+        if matches!(kind, Kind::Text | Kind::String | Kind::Expansion) {
             self.check_hidden(node);
         }
         match kind {
-            "command" => self.command(node),
-            "redirected_statement" => self.bare_redirect(node),
-            "file_redirect" => self.redirect(node),
-            "heredoc_redirect" => self.heredoc(node),
-            "comment" => self.comment(node),
-            "declaration_command" | "unset_command" => self.declaration(node),
-            "variable_assignment" => self.assignment(node),
-            "function_definition" => self.script.unclear("it defines a function"),
-            "expansion" => self.expansion(node),
-            "arithmetic_expansion" | "c_style_for_statement" => self.arithmetic(node),
-            "compound_statement" if self.raw(node).starts_with("((") => self.arithmetic(node),
-            "subscript" => self.arithmetic(node),
-            "test_command" => self.test(node),
-            "process_substitution" | "command_substitution" => {}
-            kind if KNOWN.contains(&kind) => {}
-            kind => self.script.unclear(format!("`{kind}` is not understood")),
+            Kind::Plain | Kind::Nesting | Kind::Covering | Kind::Text | Kind::String | Kind::Substitution => {
+            }
+            Kind::CaseEnd => {
+                if node.parent().is_none_or(|parent| parent.kind() != "case_item") {
+                    self.script.unclear("it cannot be parsed");
+                }
+            }
+            Kind::Command => self.command(node),
+            Kind::Redirected => self.bare_redirect(node),
+            Kind::Redirect => self.redirect(node),
+            Kind::Heredoc => self.heredoc(node),
+            Kind::Comment => self.comment(node),
+            Kind::Declaration => self.declaration(node),
+            Kind::Assignment => self.assignment(node),
+            Kind::Function => self.script.unclear("it defines a function"),
+            Kind::Expansion => self.expansion(node),
+            Kind::Arithmetic => self.arithmetic(node),
+            Kind::Compound => {
+                if self.raw(node).starts_with("((") {
+                    self.arithmetic(node);
+                }
+            }
+            Kind::Test => self.test(node),
+            Kind::Unknown => self.script.unclear(format!("`{}` is not understood", node.kind())),
         }
     }
 
     fn raw(&self, node: Node<'_>) -> &str {
         self.text.get(node.byte_range()).unwrap_or_default()
-    }
-
-    /// Between two tokens there are blanks, or the shell reads other tokens than the parser did.
-    fn check_gap(&mut self, node: Node<'_>) {
-        if node.start_byte() > self.seen_to {
-            let gap = self.mask.get(self.seen_to..node.start_byte()).unwrap_or("?");
-            let after = self.mask.as_bytes().get(node.start_byte()).copied().unwrap_or(b' ');
-            let before = self.mask[..self.seen_to].bytes().next_back();
-            // A line that goes on is a gap only if a blank is there too: `gi\⏎t` is one word.
-            let apart = gap.replace("\\\n", "");
-            let joins = apart.is_empty() && before.is_some_and(is_of_word) && is_of_word(after);
-            let escaped = before == Some(b'\\') && !self.mask[..self.seen_to].ends_with("\\\\");
-            if !apart.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n')) || joins || escaped {
-                self.script.unclear("its words cannot be told apart");
-            }
-        }
-        self.seen_to = self.seen_to.max(node.end_byte());
-    }
-
-    /// A substitution that the parser took for characters would run unseen.
-    fn check_hidden(&mut self, node: Node<'_>) {
-        let raw = self.raw(node);
-        if !raw.contains(['`', '$']) {
-            return;
-        }
-        let mut seen = Vec::new();
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            replaced(child, node.start_byte(), &mut seen);
-        }
-        seen.sort_unstable();
-        let skip = if node.kind() == "expansion" { 1 } else { 0 };
-        if hides_expansion(raw, skip, &seen) {
-            self.script.unclear("a substitution of it cannot be read");
-        }
     }
 
     /// The word at a node.
@@ -256,7 +236,9 @@ impl Walk<'_> {
         }
         let start = node.start_byte();
         let mut unknown = Vec::new();
-        replaced(node, start, &mut unknown);
+        if self.raw(node).contains(['$', '`', '<', '>']) {
+            replaced(node, start, &mut unknown);
+        }
         let word = decode(self.raw(node), &unknown);
         if word.odd {
             self.script.unclear("a word of it cannot be read");
@@ -351,53 +333,6 @@ impl Walk<'_> {
         self.script.redirects.push(Redirect { target, writes });
     }
 
-    /// Where the shell would end the document must be where the parser did.
-    fn heredoc(&mut self, node: Node<'_>) {
-        self.heredocs += 1;
-        let mut cursor = node.walk();
-        let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
-        let of = |kind: &str| children.iter().copied().find(|child| child.kind() == kind);
-        let (Some(start), Some(end)) = (of("heredoc_start"), of("heredoc_end")) else {
-            return self.script.unclear("a document of it does not end");
-        };
-        let quoted = self.raw(start).contains(['"', '\'', '\\']);
-        let delimiter = decode(self.raw(start), &[]);
-        let strips = self.raw(node).trim_start_matches(|c: char| c.is_ascii_digit()).starts_with("<<-");
-        let line =
-            |line: &str| if strips { line.trim_start_matches('\t').to_owned() } else { line.to_owned() };
-        let line_end = self.mask[end.start_byte()..].lines().next().unwrap_or_default();
-        let line_start = self.mask[..end.start_byte()].lines().next_back().unwrap_or_default();
-        let at_start = self.mask[..end.start_byte()].ends_with('\n')
-            || (strips && line_start.trim_matches('\t').is_empty());
-        let ends = delimiter.known() == Some(line(line_end).as_str()) && at_start;
-        let body = of("heredoc_body").map(|body| self.raw(body).to_owned()).unwrap_or_default();
-        let ends_before = body.lines().any(|text| delimiter.known() == Some(line(text).as_str()));
-        if !ends || ends_before || self.heredocs > 1 {
-            self.script.unclear("a document of it cannot be told from the commands around it");
-        }
-        let known =
-            ["heredoc_start", "heredoc_body", "heredoc_end", "pipeline", "file_redirect", "list", "command"];
-        if children.iter().any(|child| !known.contains(&child.kind())) {
-            self.script.unclear("words follow a document");
-        }
-        if let Some(body) = of("heredoc_body").filter(|_| !quoted) {
-            let mut unknown = Vec::new();
-            replaced(body, body.start_byte(), &mut unknown);
-            if hides_expansion(self.raw(body), 0, &unknown) {
-                self.script.unclear("a document of it cannot be read");
-            }
-        }
-    }
-
-    fn comment(&mut self, node: Node<'_>) {
-        let before = &self.mask[..node.start_byte()];
-        let begins = before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '&', '|', '(', ')']);
-        let blanks_off = before.trim_end_matches([' ', '\t']);
-        if !begins || (blanks_off.ends_with('\\') && blanks_off.len() < before.len()) {
-            self.script.unclear("a comment of it may be none");
-        }
-    }
-
     /// An assignment in front of a command.
     fn prefix(&mut self, node: Node<'_>) -> Word {
         let mut unknown = Vec::new();
@@ -435,70 +370,6 @@ impl Walk<'_> {
             }
         }
     }
-
-    /// `${x@P}`, `${!x}` and subscripts run what is in a variable; plain replacements do not.
-    fn expansion(&mut self, node: Node<'_>) {
-        let raw = self.raw(node);
-        let inside = raw.trim_start_matches("${").trim_start_matches('#');
-        let rest = inside.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
-        let named = rest.len() < inside.len() || inside.starts_with(['@', '*', '?', '$', '-']);
-        let plain = match rest.as_bytes() {
-            [b'}'] | [b'#' | b'%' | b'/' | b'^' | b',' | b'-' | b'+' | b'?', ..] => true,
-            [b':', b'-' | b'+' | b'?', ..] => true,
-            [b':', offset @ ..] => {
-                offset.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b':' | b'}'))
-            }
-            [b'[', b'@' | b'*', b']', ..] => true,
-            _ => inside.len() == rest.len() && rest.len() == 2,
-        };
-        if !named || !plain {
-            self.script.unclear("an expansion of it may run what a variable holds");
-        }
-    }
-
-    /// Arithmetic on a variable runs what the variable holds.
-    fn arithmetic(&mut self, node: Node<'_>) {
-        let raw = self.raw(node);
-        if raw.ends_with("[@]") || raw.ends_with("[*]") {
-            return;
-        }
-        let inside = raw.split_once('[').map_or(raw, |(_, index)| index).trim_start_matches('$');
-        if inside.contains(|c: char| c.is_alphabetic() || matches!(c, '_' | '$' | '`')) {
-            self.script.unclear("arithmetic of it may run what a variable holds");
-        }
-    }
-
-    fn test(&mut self, node: Node<'_>) {
-        const ARITHMETIC: &[&str] = &["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
-        let raw = self.raw(node);
-        let evaluates = raw.split_whitespace().any(|word| ARITHMETIC.contains(&word));
-        let runs = raw.starts_with("[[") && evaluates && raw.contains(['$', '`']);
-        if runs || raw.split_whitespace().any(|word| word == "-v" || word == "-R") {
-            self.script.unclear("a test of it may run what a variable holds");
-        }
-    }
-}
-
-/// Nodes whose whole text is theirs, blanks too.
-fn covers(kind: &str) -> bool {
-    matches!(kind, "string" | "heredoc_body" | "expansion" | "arithmetic_expansion" | "raw_string" | "regex")
-}
-
-/// Nodes in which commands stand deeper.
-fn nests(kind: &str) -> bool {
-    matches!(
-        kind,
-        "subshell"
-            | "compound_statement"
-            | "command_substitution"
-            | "process_substitution"
-            | "if_statement"
-            | "while_statement"
-            | "for_statement"
-            | "case_statement"
-            | "function_definition"
-            | "expansion"
-    )
 }
 
 /// True for what would belong to a word beside it.
@@ -526,68 +397,3 @@ fn replaced(node: Node<'_>, start: usize, out: &mut Vec<(usize, usize)>) {
     }
     out.sort_unstable();
 }
-
-/// True when something in a text, from a byte on, looks like an expansion that the parser did not see.
-fn hides_expansion(body: &str, from: usize, seen: &[(usize, usize)]) -> bool {
-    let bytes = body.as_bytes();
-    let mut at = from;
-    while at < bytes.len() {
-        if let Ok(found) = seen.binary_search_by_key(&at, |(start, _)| *start) {
-            at = seen[found].1.max(at + 1);
-            continue;
-        }
-        match bytes[at] {
-            b'\\' => at += 1,
-            b'`' => return true,
-            b'$' if matches!(bytes.get(at + 1), Some(b'(' | b'{' | b'[')) => return true,
-            _ => {}
-        }
-        at += 1;
-    }
-    false
-}
-
-/// Kinds of nodes that need no look of their own.
-const KNOWN: &[&str] = &[
-    "program",
-    "list",
-    "pipeline",
-    "negated_command",
-    "subshell",
-    "compound_statement",
-    "if_statement",
-    "elif_clause",
-    "else_clause",
-    "while_statement",
-    "for_statement",
-    "do_group",
-    "case_statement",
-    "case_item",
-    "string",
-    "string_content",
-    "concatenation",
-    "simple_expansion",
-    "variable_assignments",
-    "array",
-    "word",
-    "number",
-    "raw_string",
-    "ansi_c_string",
-    "translated_string",
-    "command_name",
-    "variable_name",
-    "special_variable_name",
-    "file_descriptor",
-    "herestring_redirect",
-    "heredoc_start",
-    "heredoc_body",
-    "heredoc_end",
-    "heredoc_content",
-    "binary_expression",
-    "unary_expression",
-    "parenthesized_expression",
-    "test_operator",
-    "brace_expression",
-    "extglob_pattern",
-    "regex",
-];

@@ -177,6 +177,9 @@ pub(super) fn look_through(
     unclear: &mut Vec<String>,
 ) -> Call {
     let inner = inner(&words, depth, unclear);
+    if let Inner::Through(script) | Inner::Beside(script) = &inner {
+        unclear.extend(script.unclear.iter().cloned());
+    }
     Call { words, assignments, inner }
 }
 

@@ -1,7 +1,10 @@
 //! The decision about a shell command: rules that forbid look at every reading of it, rules that allow at each part.
 
+use std::collections::HashSet;
+
 use super::{decide, decided_by, matches, missing, said_by, verb};
 use crate::rule::path::{absolute, is_below};
+use crate::rule::pattern::GAP;
 use crate::rule::readonly::{is_read_only, paths};
 use crate::rule::shell::{Call, Inner, Script};
 use crate::rule::variable::is_harmless;
@@ -20,34 +23,23 @@ pub(super) fn judge(rules: &RuleSet, text: &str, directory: &str, place: &Place<
         script.calls.push(Call { words: Vec::new(), assignments: Vec::new(), inner: Inner::Perhaps(whole) });
     }
     let looked_at = readings(&script, text);
-    let view = View::new(rules, &script, directory, place);
-    let (looks, changes) = view.files(&looked_at.calls);
-    let files: Vec<Act<'_>> = looks
-        .iter()
-        .map(|path| Act::Look { tool: "Bash", path })
-        .chain(changes.iter().map(|path| Act::Change { tool: "Bash", path }))
-        .collect();
-    for (decision, list) in [(Decision::Deny, &rules.deny), (Decision::Ask, &rules.ask)] {
-        let hit = |sourced: &&Sourced| {
-            forbids(sourced, &looked_at.texts)
-                || files.iter().any(|act| matches(sourced, act, place, decision))
-        };
-        if let Some(found) = list.iter().find(hit) {
-            let by = decided_by(found);
-            let reason = said_by(&by, decision);
-            return Judgement {
-                decision: Some(decision),
-                by: Some(by),
-                reason,
-                would_allow: Vec::new(),
-                parts: view.parts(),
-            };
-        }
+    let view = View::new(rules, &script, &looked_at.calls, (directory, place));
+    let mut judgement = view
+        .forbidden(&looked_at)
+        .or_else(|| view.doubtful(&looked_at))
+        .or_else(|| view.open())
+        .unwrap_or_else(|| view.permitted());
+    if judgement.parts.is_empty() {
+        judgement.parts = view.parts(view.of(&script));
     }
-    if let Some(found) = view.doubt(&looked_at) {
-        return found;
-    }
-    view.permitted()
+    judgement
+}
+
+/// A decision by one rule about the whole command; its parts are added later.
+fn decided(decision: Decision, found: &Sourced, reason: impl Fn(&DecidedBy) -> String) -> Judgement {
+    let by = decided_by(found);
+    let reason = reason(&by);
+    Judgement { decision: Some(decision), by: Some(by), reason, would_allow: Vec::new(), parts: Vec::new() }
 }
 
 /// A command in all the ways it could be read.
@@ -131,26 +123,64 @@ struct Finding {
     would_allow: Vec<String>,
 }
 
+impl Finding {
+    /// Nothing decides, and these rules would.
+    fn open(would_allow: Vec<String>) -> Finding {
+        Finding { decision: None, by: None, would_allow }
+    }
+
+    /// It is allowed, perhaps by a rule.
+    fn allowed(by: Option<DecidedBy>) -> Finding {
+        Finding { decision: Some(Decision::Allow), by, would_allow: Vec::new() }
+    }
+
+    fn is_allowed(&self) -> bool {
+        self.decision == Some(Decision::Allow)
+    }
+}
+
 /// A command beside the rules it is held to.
 struct View<'a> {
     rules: &'a RuleSet,
     script: &'a Script,
     place: &'a Place<'a>,
-    /// Where its parts may run; empty when that is not known.
-    directories: Vec<String>,
+    directories: Directories,
     /// Whether commands that only read need no rule.
     reading_is_free: bool,
 }
 
 impl<'a> View<'a> {
-    fn new(rules: &'a RuleSet, script: &'a Script, directory: &str, place: &'a Place<'a>) -> View<'a> {
-        let directories = directories(&script.calls, directory, place);
+    fn new(
+        rules: &'a RuleSet,
+        script: &'a Script,
+        calls: &[&Call],
+        (directory, place): (&str, &'a Place<'a>),
+    ) -> View<'a> {
+        let directories = directories(calls, script, directory, place);
         let reading_is_free = !matches!(rules.otherwise("Bash"), Some(Decision::Ask | Decision::Deny));
         View { rules, script, place, directories, reading_is_free }
     }
 
+    /// A rule that forbids is about some reading of it, or about a file it may open.
+    fn forbidden(&self, readings: &Readings<'_>) -> Option<Judgement> {
+        let (looks, changes) = self.files(&readings.calls);
+        let looks = looks.iter().map(|path| Act::Look { tool: "Bash", path });
+        let changes = changes.iter().map(|path| Act::Change { tool: "Bash", path });
+        let files: Vec<Act<'_>> = looks.chain(changes).collect();
+        [(Decision::Deny, &self.rules.deny), (Decision::Ask, &self.rules.ask)].into_iter().find_map(
+            |(decision, list)| {
+                let hit = |sourced: &&Sourced| {
+                    forbids(sourced, &readings.texts)
+                        || files.iter().any(|act| matches(sourced, act, self.place, decision))
+                };
+                let found = list.iter().find(hit)?;
+                Some(decided(decision, found, |by| said_by(by, decision)))
+            },
+        )
+    }
+
     /// A rule that forbids may be about what is not known: then nothing is allowed without a question.
-    fn doubt(&self, readings: &Readings<'_>) -> Option<Judgement> {
+    fn doubtful(&self, readings: &Readings<'_>) -> Option<Judgement> {
         let forbidding = || self.rules.deny.iter().chain(&self.rules.ask);
         let patterns = || forbidding().filter(|sourced| matches!(sourced.rule.about, About::Command(_)));
         let may = |sourced: &&Sourced| match &sourced.rule.about {
@@ -162,95 +192,80 @@ impl<'a> View<'a> {
             (None, Some(why)) => (patterns().next()?, *why),
             (None, None) => return None,
         };
-        let by = decided_by(found);
-        let reason = format!("asked about because `{}` ({}) may forbid it: {why}", by.rule, by.from);
-        let parts = self.parts();
-        Some(Judgement {
-            decision: Some(Decision::Ask),
-            by: Some(by),
-            reason,
-            would_allow: Vec::new(),
-            parts,
-        })
+        let reason =
+            |by: &DecidedBy| format!("asked about because `{}` ({}) may forbid it: {why}", by.rule, by.from);
+        Some(decided(Decision::Ask, found, reason))
     }
 
-    /// What the rules that allow make of it.
+    /// A rule allows every command.
+    fn open(&self) -> Option<Judgement> {
+        let found = self.rules.allow.iter().find(|sourced| is_bare(sourced))?;
+        Some(decided(Decision::Allow, found, |by| said_by(by, Decision::Allow)))
+    }
+
+    /// What the rules that allow make of its parts.
     fn permitted(&self) -> Judgement {
-        let parts = self.parts();
-        if let Some(found) = self.rules.allow.iter().find(|sourced| is_bare(sourced)) {
-            let by = decided_by(found);
-            let reason = said_by(&by, Decision::Allow);
-            return Judgement {
-                decision: Some(Decision::Allow),
-                by: Some(by),
-                reason,
-                would_allow: Vec::new(),
-                parts,
-            };
-        }
-        let findings = self.findings();
-        let allowed = findings.iter().all(|finding| finding.decision == Some(Decision::Allow));
-        if allowed && self.script.unclear.is_empty() {
-            let by = findings.into_iter().find_map(|finding| finding.by);
+        let mut findings = self.of(self.script);
+        let unclear = self.script.unclear.first();
+        if unclear.is_none() && findings.iter().all(|(_, finding)| finding.is_allowed()) {
+            let by = findings.iter().find_map(|(_, finding)| finding.by.clone());
             let reason = by.as_ref().map_or("it only reads".to_owned(), |by| said_by(by, Decision::Allow));
+            let parts = self.parts(findings);
             return Judgement { decision: Some(Decision::Allow), by, reason, would_allow: Vec::new(), parts };
         }
-        let worst = findings
-            .iter()
-            .filter_map(|finding| finding.decision.filter(|found| *found != Decision::Allow))
-            .max();
+        let strict = findings.iter().filter(|(_, finding)| !finding.is_allowed()).map(|(_, finding)| finding);
+        let strictest =
+            strict.filter(|finding| finding.decision.is_some()).max_by_key(|finding| finding.decision);
+        let by = strictest.and_then(|finding| finding.by.clone());
+        let strictest = strictest.and_then(|finding| finding.decision);
         let otherwise = self.rules.otherwise("Bash");
-        let decision = worst.max(otherwise.filter(|found| *found != Decision::Allow || worst.is_none()));
-        let by = findings.iter().find(|finding| finding.decision == decision && decision.is_some());
-        let by = by.and_then(|finding| finding.by.clone()).filter(|_| decision == worst);
+        let decision = strictest.max(otherwise);
+        let by = by.filter(|_| decision == strictest);
         let mut would_allow: Vec<String> = Vec::new();
-        if self.script.unclear.is_empty() && decision != Some(Decision::Deny) {
-            for rule in findings.into_iter().flat_map(|finding| finding.would_allow) {
-                if !would_allow.contains(&rule) {
-                    would_allow.push(rule);
-                }
-            }
+        if unclear.is_none() && decision != Some(Decision::Deny) {
+            would_allow.extend(
+                findings.iter_mut().flat_map(|(_, finding)| std::mem::take(&mut finding.would_allow)),
+            );
+            let mut seen = HashSet::new();
+            would_allow.retain(|rule| seen.insert(rule.clone()));
         }
-        let reason = match (decision, self.script.unclear.first()) {
-            (Some(decision), _) => format!("`otherwise` {} `Bash`", verb(decision)),
-            (None, Some(why)) => format!("no pattern can allow it: {why}"),
-            (None, None) => format!("no rule allows {}", undecided(&parts)),
+        let parts = self.parts(findings);
+        let reason = match (&by, decision, unclear) {
+            (Some(by), Some(decision), _) => said_by(by, decision),
+            (None, Some(decision), _) => format!("`otherwise` {} `Bash`", verb(decision)),
+            (_, None, Some(why)) => format!("no pattern can allow it: {why}"),
+            (_, None, None) => format!("no rule allows {}", undecided(&parts)),
         };
         Judgement { decision, by, reason, would_allow, parts }
     }
 
     /// Everything the command does, each with what was found.
-    fn parts(&self) -> Vec<Part> {
-        let mut out = Vec::new();
-        for call in self.script.calls.iter().filter(|call| !call.words.is_empty()) {
-            let found = self.call(call);
-            out.push(Part { does: Does::Run(shown(&call.words)), decision: found.decision, by: found.by });
-        }
-        for redirect in &self.script.redirects {
-            for path in self.resolved(&redirect.target) {
-                let found = self.file(&path, redirect.writes);
-                let does = if redirect.writes { Does::Change(path) } else { Does::Look(path) };
-                out.push(Part { does, decision: found.decision, by: found.by });
-            }
-        }
+    fn parts(&self, findings: Vec<(Does, Finding)>) -> Vec<Part> {
+        let part =
+            |(does, finding): (Does, Finding)| Part { does, decision: finding.decision, by: finding.by };
+        let mut out: Vec<Part> = findings.into_iter().map(part).collect();
         let unclear = self.script.unclear.iter();
         out.extend(unclear.map(|why| Part { does: Does::Unclear(why.clone()), decision: None, by: None }));
         out
     }
 
-    fn findings(&self) -> Vec<Finding> {
-        self.of(self.script)
-    }
-
-    fn of(&self, script: &Script) -> Vec<Finding> {
-        let mut out: Vec<Finding> =
-            script.calls.iter().filter(|call| !call.words.is_empty()).map(|call| self.call(call)).collect();
+    /// What is found about each part of a command.
+    fn of(&self, script: &Script) -> Vec<(Does, Finding)> {
+        let calls = script.calls.iter().filter(|call| !call.words.is_empty());
+        let mut out: Vec<(Does, Finding)> =
+            calls.map(|call| (Does::Run(shown(&call.words)), self.call(call))).collect();
         for redirect in &script.redirects {
+            let relative = !redirect.target.tilde && !redirect.target.text.starts_with('/');
             let paths = self.resolved(&redirect.target);
-            if paths.is_empty() {
-                out.push(Finding { decision: None, by: None, would_allow: Vec::new() });
+            if paths.is_empty() || (relative && !self.directories.all_known) {
+                let why = "the target of a redirect is not known beforehand".to_owned();
+                out.push((Does::Unclear(why), Finding::open(Vec::new())));
+                continue;
             }
-            out.extend(paths.iter().map(|path| self.file(path, redirect.writes)));
+            for path in paths {
+                let found = self.file(&path, redirect.writes);
+                out.push((if redirect.writes { Does::Change(path) } else { Does::Look(path) }, found));
+            }
         }
         out
     }
@@ -263,44 +278,38 @@ impl<'a> View<'a> {
             Inner::Through(_) if own.decision.is_some() => return own,
             Inner::Through(inner) | Inner::Beside(inner) => inner,
         };
-        let mut found = self.of(inner);
-        if !inner.unclear.is_empty() {
-            return Finding { decision: None, by: None, would_allow: Vec::new() };
-        }
+        let mut found: Vec<Finding> = self.of(inner).into_iter().map(|(_, finding)| finding).collect();
         if matches!(call.inner, Inner::Beside(_)) {
             found.push(own);
         }
-        let allowed = found.iter().all(|finding| finding.decision == Some(Decision::Allow)) && bears(call);
-        let by = found.iter().find_map(|finding| finding.by.clone());
-        let would_allow = found.into_iter().flat_map(|finding| finding.would_allow).collect();
-        match allowed {
-            true => Finding { decision: Some(Decision::Allow), by, would_allow: Vec::new() },
-            false => Finding { decision: None, by: None, would_allow },
+        if inner.unclear.is_empty() && bears(call) && found.iter().all(Finding::is_allowed) {
+            return Finding::allowed(found.into_iter().find_map(|finding| finding.by));
         }
+        Finding::open(found.into_iter().flat_map(|finding| finding.would_allow).collect())
     }
 
     /// What is found about the words of a call alone.
     fn own(&self, call: &Call) -> Finding {
         let text = joined(&call.words);
-        let spelled = joined(&[&call.assignments[..], &call.words].concat());
+        let mut spelled = joined(&call.assignments);
+        if !spelled.is_empty() {
+            spelled.push(GAP);
+        }
+        spelled.extend(&text);
         let allows = |sourced: &&Sourced| match &sourced.rule.about {
             About::Command(pattern) => pattern.holds(&spelled) || (bears(call) && pattern.holds(&text)),
             _ => false,
         };
         if let Some(found) = self.rules.allow.iter().find(allows) {
-            return Finding {
-                decision: Some(Decision::Allow),
-                by: Some(decided_by(found)),
-                would_allow: Vec::new(),
-            };
+            return Finding::allowed(Some(decided_by(found)));
         }
         if self.reading_is_free
             && bears(call)
             && (self.only_reads(&call.words) || self.moves_inside(&call.words))
         {
-            return Finding { decision: Some(Decision::Allow), by: None, would_allow: Vec::new() };
+            return Finding::allowed(None);
         }
-        Finding { decision: None, by: None, would_allow: suggestion(&call.words).into_iter().collect() }
+        Finding::open(suggestion(&call.words).into_iter().collect())
     }
 
     /// A command of the table; where a path is forbidden, one whose paths are known.
@@ -318,7 +327,7 @@ impl<'a> View<'a> {
         let [name, target] = words else { return false };
         name.known() == Some("cd")
             && target.known().is_some_and(|target| !target.starts_with('-') && !target.is_empty())
-            && !self.directories.is_empty()
+            && (self.directories.all_known || target.text.starts_with('/'))
             && self.resolved(target).iter().all(|path| is_below(path, self.place.workspace))
     }
 
@@ -348,7 +357,7 @@ impl<'a> View<'a> {
         match text.strip_prefix('~').filter(|_| word.tilde) {
             Some(rest) => vec![absolute(rest.trim_start_matches('/'), self.place.home)],
             None if text.starts_with('/') => vec![absolute(text, "/")],
-            None => self.directories.iter().map(|directory| absolute(text, directory)).collect(),
+            None => self.directories.known.iter().map(|directory| absolute(text, directory)).collect(),
         }
     }
 
@@ -380,17 +389,27 @@ fn bears(call: &Call) -> bool {
     call.assignments.iter().all(|word| word.text.split_once('=').is_some_and(|(name, _)| is_harmless(name)))
 }
 
-/// Every directory that a part of a command may run in; none when that is not known.
-fn directories(calls: &[Call], directory: &str, place: &Place<'_>) -> Vec<String> {
-    let mut known = vec![absolute(directory, "/")];
-    for call in calls {
-        let moves =
-            call.words.first().is_some_and(|name| matches!(name.text.as_str(), "cd" | "pushd" | "popd"));
-        if !moves {
-            continue;
-        }
+/// The directories that parts of a command may run in.
+struct Directories {
+    /// Never empty; the first is where it starts.
+    known: Vec<String>,
+    /// False when a part may run somewhere else.
+    all_known: bool,
+}
+
+fn directories(calls: &[&Call], script: &Script, directory: &str, place: &Place<'_>) -> Directories {
+    let mut out = Directories { known: vec![absolute(directory, "/")], all_known: true };
+    let is_move = |call: &Call| {
+        let name = call.words.first().map_or("", |word| word.text.as_str());
+        matches!(name, "cd" | "pushd" | "popd" | "chdir")
+    };
+    let moves: Vec<&&Call> = calls.iter().filter(|call| is_move(call)).collect();
+    // Which comes first is known only of those that stand beside one another.
+    let beside = script.calls.iter().filter(|call| is_move(call)).count();
+    out.all_known = beside == moves.len() || moves.len() <= 1;
+    for call in moves {
         let target = match &call.words[..] {
-            [_] => Some(place.home.to_owned()),
+            [name] if name.text == "cd" => Some(place.home.to_owned()),
             [_, target] => target.known().filter(|text| !text.starts_with(['-', '+'])).map(|text| match text
                 .strip_prefix('~')
                 .filter(|_| target.tilde)
@@ -400,13 +419,14 @@ fn directories(calls: &[Call], directory: &str, place: &Place<'_>) -> Vec<String
             }),
             _ => None,
         };
-        let Some(target) = target.filter(|_| known.len() < DIRECTORIES_MAX) else { return Vec::new() };
-        let more: Vec<String> = known.iter().map(|directory| absolute(&target, directory)).collect();
-        known.extend(more.into_iter().filter(|path| !path.is_empty()));
-        known.dedup();
-        known.truncate(DIRECTORIES_MAX);
+        let Some(target) = target.filter(|_| out.known.len() * 2 <= DIRECTORIES_MAX) else {
+            out.all_known = false;
+            continue;
+        };
+        let more: Vec<String> = out.known.iter().map(|directory| absolute(&target, directory)).collect();
+        out.known.extend(more);
     }
-    known
+    out
 }
 
 /// The rule that would allow a call.
