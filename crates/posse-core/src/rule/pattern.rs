@@ -12,6 +12,9 @@ const STAR: char = '\u{3}';
 
 /// Tells whether `text` is what `pattern` says, where `*` stands for any characters.
 pub(super) fn glob(pattern: &str, text: &str) -> bool {
+    if !pattern.contains('*') {
+        return pattern == text;
+    }
     let pattern: Vec<char> = pattern.chars().map(|c| if c == '*' { STAR } else { c }).collect();
     let text: Vec<char> = text.chars().collect();
     certainly(&pattern, &text, |p, t| p == t)

@@ -188,9 +188,6 @@ impl Walk<'_> {
     }
 
     fn visit(&mut self, node: Node<'_>, kind: Kind) {
-        if node.is_error() || node.is_missing() {
-            self.script.unclear("it cannot be parsed");
-        }
         if node.child_count() == 0 || kind.covers() {
             self.check_gap(node);
         }
@@ -270,7 +267,9 @@ impl Walk<'_> {
             }
         }
         // Words behind a redirect stand beside the command, not in it.
-        if let Some(parent) = node.parent().filter(|parent| parent.kind() == "redirected_statement") {
+        let redirects = self.mask.contains(['<', '>']);
+        let parent = if redirects { node.parent() } else { None };
+        if let Some(parent) = parent.filter(|parent| self.kind(*parent) == Kind::Redirected) {
             let mut cursor = parent.walk();
             let redirects: Vec<Node<'_>> = parent.children_by_field_name("redirect", &mut cursor).collect();
             for redirect in redirects {

@@ -9,19 +9,23 @@ use super::{Walk, is_of_word, replaced};
 impl Walk<'_> {
     /// Between two tokens there are blanks, or the shell reads other tokens than the parser did.
     pub(super) fn check_gap(&mut self, node: Node<'_>) {
-        if node.start_byte() > self.seen_to {
-            let gap = self.mask.get(self.seen_to..node.start_byte()).unwrap_or("?");
-            let after = self.mask.as_bytes().get(node.start_byte()).copied().unwrap_or(b' ');
-            let before = self.mask[..self.seen_to].bytes().next_back();
-            // A line that goes on is a gap only if a blank is there too: `gi\⏎t` is one word.
-            let apart = gap.replace("\\\n", "");
-            let joins = apart.is_empty() && before.is_some_and(is_of_word) && is_of_word(after);
-            let escaped = before == Some(b'\\') && !self.mask[..self.seen_to].ends_with("\\\\");
-            if !apart.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n')) || joins || escaped {
-                self.script.unclear("its words cannot be told apart");
-            }
+        let (from, to) = (self.seen_to, node.start_byte());
+        self.seen_to = from.max(node.end_byte());
+        let Some(gap) = self.mask.get(from..to).filter(|gap| !gap.is_empty()) else { return };
+        let before = &self.mask.as_bytes()[..from];
+        let blank = |text: &str| text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
+        let escaped = before.ends_with(b"\\") && !before.ends_with(b"\\\\");
+        if blank(gap) && !escaped {
+            return;
         }
-        self.seen_to = self.seen_to.max(node.end_byte());
+        // A line that goes on is a gap only if a blank is there too: `gi\⏎t` is one word.
+        let apart = gap.replace("\\\n", "");
+        let after = self.mask.as_bytes().get(to).copied().unwrap_or(b' ');
+        let joins =
+            apart.is_empty() && before.last().is_some_and(|byte| is_of_word(*byte)) && is_of_word(after);
+        if !blank(&apart) || joins || escaped {
+            self.script.unclear("its words cannot be told apart");
+        }
     }
 
     /// Nothing but blanks may follow the last token.
