@@ -259,7 +259,9 @@ fn beginnings(words: &[Word], depth: usize) -> Script {
     let spoken =
         words.iter().skip(1).filter_map(Word::known).filter(|word| word.contains(|c: char| !is_plain(c)));
     for text in spoken {
-        script.calls.extend(Script::read(text, depth + 1).calls);
+        let read = Script::read(text, depth + 1);
+        script.calls.extend(read.calls);
+        script.unclear.extend(read.unclear);
     }
     if words.len() > BEGINNINGS_MAX {
         script.unclear.push("it runs too many words".to_owned());

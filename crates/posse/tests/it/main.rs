@@ -10,6 +10,7 @@ mod limits;
 mod list;
 mod manage;
 mod output;
+mod permissions;
 mod plan_command;
 mod refusals;
 mod replay;
